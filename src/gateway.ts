@@ -13,10 +13,10 @@ import type {
   WatchResult,
 } from './contract/index.ts'
 import type { WorkerLoopName } from './contract/metrics.ts'
-import type { PendingActionStore } from './db/pending-actions.ts'
+import type { Db } from './db/client.ts'
+import { readNextDueMs } from './db/due.ts'
 import type { Resubmission } from './db/receipts.ts'
-import type { RunStore } from './db/runs.ts'
-import type { ToolRequestStore } from './db/tool-requests.ts'
+import { fireDueTimers } from './db/transcripts.ts'
 import { type Asked, type Done, operate } from './inbound/channel-operations.ts'
 import {
   acceptMessages,
@@ -30,7 +30,7 @@ import { type RequestTrace, startRequestTrace } from './inbound/request-context.
 import { createSenderLimits } from './inbound/sender-limits.ts'
 import type { SlotUse } from './observability/process-metrics.ts'
 import { dispatchLane } from './outbound/deliver.ts'
-import type { GatewayConnection, GatewayDeps, People } from './turns/deps.ts'
+import type { GatewayConnection, GatewayDeps } from './turns/deps.ts'
 import { takeTurn } from './turns/take-turn.ts'
 import { createWorkers, type DrainOptions } from './turns/workers.ts'
 
@@ -48,7 +48,7 @@ export type Gateway = {
   readonly logRejection: (at: GatewayConnection, reason: RejectReason, entry: RequestTrace) => void
   /** Waits for what becomes of a stored message. A caller that goes away loses nothing. */
   readonly watch: (inboxId: string, timeoutMs: number) => Promise<WatchResult>
-  readonly runs: RunStore
+  readonly db: Db
   /** What others check our evidence by; undefined: nothing is signed here. */
   readonly connectorCard: () => Promise<JsonObject | undefined>
   /** Sleeps until run events were stored here, at most so long. */
@@ -57,10 +57,6 @@ export type Gateway = {
   readonly resubmit: (inboxId: string, by: string, how?: Resubmission) => Promise<boolean>
   /** What an operator asks of a channel; what that changes is one row and one commit. */
   readonly operate: (at: GatewayConnection, asked: Asked) => Promise<Done>
-  /** What paused runs wait for. A caller that decides wakes the gateway afterwards. */
-  readonly waits: Waits
-  /** Who may speak, and who they are. A caller that changes it wakes the gateway afterwards. */
-  readonly people: People
   /** Works until its deadline, or until nothing is due. The next drain goes on where this one stopped, here or in another process. */
   readonly drain: (options: DrainOptions) => Promise<void>
   /** Milliseconds until there is something to drain that no process holds; 0 = now, undefined = nothing waits. */
@@ -69,12 +65,6 @@ export type Gateway = {
   readonly slots: () => SlotUse
   /** Milliseconds since each worker loop's last round; null before its first one. */
   readonly workerAges: () => Readonly<Record<WorkerLoopName, number | null>>
-}
-
-export type Waits = {
-  readonly tenant: string
-  readonly actions: PendingActionStore
-  readonly toolRequests: ToolRequestStore
 }
 
 export function createGateway(deps: GatewayDeps): Gateway {
@@ -86,7 +76,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
       deps.wakeups.ends.notify()
       deps.wakeups.live.notify()
     },
-    timers: (limit) => deps.signals.fireDue(limit),
+    timers: (limit) => fireDueTimers(deps.db, limit),
   })
   return {
     connections: deps.connections,
@@ -95,19 +85,17 @@ export function createGateway(deps: GatewayDeps): Gateway {
     take: (at, messages, entry) => acceptMessages(receiving, at, messages, entry),
     logRejection: (at, reason, entry) => logRejectedRequest(deps, at, reason, entry),
     watch: (inboxId, timeoutMs) => waitForAnswer(deps, inboxId, timeoutMs),
-    runs: deps.runs,
+    db: deps.db,
     connectorCard: deps.attestor.card,
     waitForEvents: deps.wakeups.events.wait,
     resubmit: (inboxId, by, how) => resubmit(deps, inboxId, by, how),
     operate: (at, asked) => operate(deps, at, asked),
-    waits: { tenant: deps.tenant, actions: deps.pendingActions, toolRequests: deps.toolRequests },
-    people: deps.people,
     async drain(options) {
       await workers.drain(options)
       await deps.presence.rest(presenceTimeoutMs)
     },
     slots: workers.slots,
-    nextDueMs: deps.nextDueMs,
+    nextDueMs: () => readNextDueMs(deps.db),
     workerAges: workers.ages,
   }
 }

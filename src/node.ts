@@ -1,4 +1,5 @@
 // The Node edge: one HTTP server, the drain loop, the sweeper, and a stop that ends turns at their next step.
+
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createApiCallers } from './api/api-callers.ts'
@@ -8,16 +9,9 @@ import type { AppDeps } from './api/deps.ts'
 import { explainById } from './api/explain/explain.ts'
 import type { Config } from './config.ts'
 import { GatewayError, type Log, type Secret } from './contract/index.ts'
-import { createCallerAccess } from './db/caller-access.ts'
 import type { Database, Failpoint } from './db/client.ts'
 import { createEraseStore } from './db/erase-person.ts'
-import { createExplainStore } from './db/explain.ts'
-import { createHealthStore } from './db/health.ts'
-import { createDeliveryStore, createReceiptStore } from './db/receipts.ts'
-import { createReplayStore } from './db/replay.ts'
-import { createSessionReader } from './db/session-reader.ts'
-import { createSessionStore } from './db/sessions.ts'
-import { createThreadStore } from './db/threads.ts'
+import { sampleHealth } from './db/health.ts'
 import { createTokenStore } from './db/tokens.ts'
 import { type Assembled, assembleGateway } from './gateway/assemble.ts'
 import { createRejections } from './identity/rejected-requests.ts'
@@ -139,9 +133,9 @@ export async function startNode(given: StartOptions): Promise<RunningGateway> {
       offload: pool.offload,
     })
     const rejections = createRejections()
-    const healthStore = createHealthStore(opened.database, config.tenant, config.retention)
+    const { db } = assembled.deps
     const readHealthSamples = cachePromise(samplesFreshMs, assembled.deps.monotonicMs, () =>
-      withDatabaseTimeout(samplesTimeoutMs, healthStore.read()),
+      withDatabaseTimeout(samplesTimeoutMs, sampleHealth(db, config.retention)),
     )
     ingress = createNodeIngress(assembled, rejections, {
       everyMs: config.probeMs,
@@ -228,9 +222,9 @@ export async function openOffline(options: StartOptions & { readonly adminToken:
     const probe = createDatabaseProbe(opened.database, config.tenant)
     const assembled = assembleGateway(config, opened.database, { ...(await createNodeRuntime(options, probe)), files })
     // A process that may open the database acts as its operator; there is no other caller.
-    const healthStore = createHealthStore(opened.database, config.tenant, config.retention)
-    const readHealthSamples = (): ReturnType<typeof healthStore.read> =>
-      withDatabaseTimeout(samplesTimeoutMs, healthStore.read())
+    const { db } = assembled.deps
+    const readHealthSamples = (): ReturnType<typeof sampleHealth> =>
+      withDatabaseTimeout(samplesTimeoutMs, sampleHealth(db, config.retention))
     const app = createApp({
       ...createAppDeps(options, assembled, opened.database, {
         meter,
@@ -276,32 +270,26 @@ function createAppDeps(
   const channels = config.connections.map(({ channel }) => channel)
   const { deps, gateway } = assembled
   const tokens = createTokenStore(database, config.tenant)
-  const sessions = createSessionStore(database, config.tenant)
   const { readHealthSamples } = states
   const readiness = createNodeReadiness(assembled, { ...states, database })
   const sourceOf = createRequestSource(config)
   return {
     gateway,
     agents: config.agents,
-    receipts: createReceiptStore(database, config.tenant),
-    deliveries: createDeliveryStore(database, config.tenant),
-    sessions,
-    desk: createSessionTakeover(deps, { sessions, desk: createSessionReader(database, config.tenant) }),
-    explain: (id, connection) =>
-      explainById({ store: createExplainStore(database, config.tenant), agents, rejections, channels }, id, connection),
+    db: deps.db,
+    desk: createSessionTakeover(deps),
+    explain: (id, connection) => explainById({ db: deps.db, agents, rejections, channels }, id, connection),
     rejections,
     meter: deps.meter,
     newTrace: () => newTraceId(deps),
     tokens,
     findWeakSettings: async () => readConfigFindings(config, await tokens.list(), states.publicUrl?.()),
-    audit: deps.audit,
     forget: createEraseStore(database, config.tenant),
-    replay: (id, wanted) => replay(assembled.deps, createReplayStore(database, config.tenant), id, wanted),
+    replay: (id, wanted) => replay(assembled.deps, id, wanted),
     wake: assembled.wake,
     files: assembled.files,
     secrets: createGatewaySecrets(config, database, assembled.files.rotateKey),
-    callers: createApiCallers({ ...deps, readAccess: createCallerAccess(database, config.tenant) }),
-    threads: createThreadStore(database, config.tenant),
+    callers: createApiCallers(deps),
     tokenIssuers: config.tokenIssuers,
     publicUrl: config.publicUrl,
     readReadiness: () => readReadiness(readiness),
@@ -322,7 +310,7 @@ function createAppDeps(
     rawUrlOf: rawRequestUrl,
     bodyTaken: releaseTrackedBody,
     now: Date.now,
-    ...createApiLimits(config, database),
+    ...createApiLimits(config),
     maxBodyBytes: config.maxBodyBytes,
     watchMs,
     log,

@@ -1,10 +1,12 @@
 // The Workers edge: fetch and email store, queue and the clock drain. Nothing here lives longer than an invocation but the code,
 // the configuration, and the knowledge that the schema fits.
+
 import type { ExecutionContext, MessageBatch } from '@cloudflare/workers-types'
 import type { Config, ParleyConfig } from './config.ts'
 import { isGatewayError, type Log } from './contract/index.ts'
 import type { Failpoint } from './db/client.ts'
 import { requireSchema } from './db/schema-version.ts'
+import { findSuspectTurns } from './db/suspects.ts'
 import { sweepRound } from './gateway/sweep.ts'
 import { createIssuerCache } from './identity/issuers/issuer-client.ts'
 import { createRejections } from './identity/rejected-requests.ts'
@@ -152,7 +154,7 @@ async function drainOptionsForBatch({ messages }: Wakes, env: WorkerEnv): Promis
 }
 
 async function scheduleNextWakeup({ deps, gateway }: Invocation, env: WorkerEnv): Promise<void> {
-  const found = await deps.suspects.find()
+  const found = await findSuspectTurns(deps.db)
   if (found.some(({ crashes }) => suspectShare(crashes, deps.turnPolicy.maxCrashes) === 'alone'))
     await env.WAKE.send(suspectsMessage)
   const dueInMs = await gateway.nextDueMs()

@@ -3,7 +3,7 @@
 import type { Context, Next } from 'hono'
 import { GatewayError, isGatewayError } from '../contract/index.ts'
 import type { WorkspaceScope } from '../contract/workspace-scope.ts'
-import type { AuditLine } from '../db/audit.ts'
+import { type AuditLine, recordAudit } from '../db/audit.ts'
 import type { Resolver } from '../db/pending-actions.ts'
 import { authenticateToken, parseBearerHeader, type TokenHolder, type TokenScope } from '../identity/tokens.ts'
 import { equalInConstantTime, sha256Hex } from '../lib/index.ts'
@@ -119,7 +119,7 @@ export function admitOperator(context: Context, scopes: readonly TokenScope[]): 
 // Rejected callers are counted, logged, remembered for a while, and at most one line a minute and kind in the audit log, with how
 // many they were. A write per forged request would be an invitation.
 
-type Deps = Pick<AppDeps, 'audit' | 'log' | 'meter' | 'newTrace' | 'now' | 'rejections' | 'sourceOf'>
+type Deps = Pick<AppDeps, 'db' | 'log' | 'meter' | 'newTrace' | 'now' | 'rejections' | 'sourceOf'>
 
 /** Around the check of the token: an error it threw has been made an answer by now. */
 export async function recordRefusedCallers(deps: Deps, context: Context, next: Next): Promise<void> {
@@ -145,9 +145,9 @@ export async function recordRefusedCallers(deps: Deps, context: Context, next: N
   if (count === undefined) return
   const line = { action: 'caller.admit', outcome: 'refused', code: reason, traceId: trace, detail: { count } }
   // The caller is refused, whether or not that can be written down.
-  await deps.audit
-    .record(line)
-    .catch((error) => deps.log.warn('audit_failed', { trace, ...errorLogFields(error, 'internal') }))
+  await recordAudit(deps.db, line).catch((error) =>
+    deps.log.warn('audit_failed', { trace, ...errorLogFields(error, 'internal') }),
+  )
 }
 
 /** `forbidden` also says that a valid token decided wrongly about something of its own; only rejected callers count here. */
@@ -173,10 +173,10 @@ export type AuditedAct = Pick<
 >
 
 /** Before the answer is given: no caller is told of an act that the log does not know. */
-export async function recordAct({ audit }: Pick<AppDeps, 'audit'>, context: Context, act: AuditedAct): Promise<void> {
+export async function recordAct({ db }: Pick<AppDeps, 'db'>, context: Context, act: AuditedAct): Promise<void> {
   const caller = getAdmittedCaller(context)
   const who = caller.kind === 'operator' ? { actor: actorName(context) } : { subject: caller.principal }
-  await audit.record({ ...act, ...who })
+  await recordAudit(db, { ...act, ...who })
 }
 
 /** An operator decides about all, a person about what is theirs. Who it is says the token, and nothing in the request. */

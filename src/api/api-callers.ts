@@ -1,9 +1,9 @@
 // Callers of API routes that take no message, judged as if they had sent one, so that what is theirs here is theirs there. The
 // adapter behind the run route verifies, the gateway's own policy admits; nothing is stored.
 
-import type { StoredAccess } from '../contract/access.ts'
 import type { InboundMessage, JsonObject, RawRequest, RejectReason } from '../contract/index.ts'
-import type { PolicySender } from '../contract/sender.ts'
+import { readCallerAccess } from '../db/caller-access.ts'
+import type { Db } from '../db/client.ts'
 import type { WaitingMessage } from '../db/turn-rows.ts'
 import { admit } from '../turns/admit.ts'
 import type { GatewayConnection, GatewayDeps } from '../turns/deps.ts'
@@ -45,8 +45,8 @@ export interface ApiCallers {
   introduce(request: CallerRequest, body: JsonObject): Promise<CallerMessageResult>
 }
 
-type Deps = Pick<GatewayDeps, 'connections' | 'access' | 'principals' | 'agents' | 'chains' | 'host'> & {
-  readonly readAccess: (sender: PolicySender, connection: string) => Promise<StoredAccess>
+type Deps = Pick<GatewayDeps, 'connections' | 'access' | 'principals' | 'agents' | 'db' | 'host'> & {
+  readonly db: Db
 }
 
 /** What a caller would have to send to be answered. Only the adapter that judges its headers reads it. */
@@ -108,7 +108,7 @@ async function admitApiCaller(
   { message, agent }: InboundMessage,
   subject: string,
 ): Promise<CallerVerdict> {
-  const access = await deps.readAccess(message.sender, at.key)
+  const access = await readCallerAccess(deps.db, message.sender, at.key)
   const { raw: _raw, ...stored } = message
   const row: WaitingMessage = {
     id: '',

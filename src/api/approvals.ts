@@ -1,10 +1,17 @@
 // Pending actions: listed and decided by operators and owners. What is not theirs is not there.
+
 import * as z from 'zod'
 import { requireResolved } from '../agents/approvals/approval-messages.ts'
 import { pendingActionStatuses, readDecision } from '../agents/approvals/pending-action.ts'
 import { approverWords } from '../agents/approvals/terms.ts'
 import { cleanText, GatewayError } from '../contract/index.ts'
 import type { ActionLine, Verdict } from '../db/pending-actions.ts'
+import {
+  countPendingActions,
+  getPendingAction,
+  listPendingActions,
+  resolvePendingAction,
+} from '../db/pending-actions.ts'
 import { callerResolver, recordAct } from './admin-access.ts'
 import { exampleId, factLines, type ResourceCommands } from './command.ts'
 import {
@@ -64,14 +71,14 @@ const resolvedSchema = z.object({
 })
 
 const resolverOf = ({ deps, context }: Pick<OperationRequest, 'deps' | 'context'>) =>
-  callerResolver(context, deps.gateway.waits.tenant)
+  callerResolver(context, deps.gateway.db.tenant)
 
 async function resolveAction(
   request: Pick<OperationRequest<'/:id', Record<never, never>>, 'deps' | 'context' | 'params'>,
   verdict: Verdict,
 ) {
   const { deps, context, params } = request
-  const resolution = await deps.gateway.waits.actions.resolve(params.id, verdict, resolverOf(request))
+  const resolution = await resolvePendingAction(deps.gateway.db, params.id, verdict, resolverOf(request))
   if (resolution.kind === 'refused') {
     const attempt = { action: 'approval.resolve', outcome: 'refused', objectId: params.id }
     await recordAct(deps, context, { ...attempt, code: resolution.reason, detail: { wanted: verdict.status } })
@@ -99,7 +106,7 @@ export const approvals = defineResource({
       output: z.object({ actions: z.array(actionSchema), next: nextId }),
       async handle(request) {
         const { limit, before = null, status = null } = request.query
-        const found = await request.deps.gateway.waits.actions.list(resolverOf(request).scope, {
+        const found = await listPendingActions(request.deps.gateway.db, resolverOf(request).scope, {
           limit,
           before,
           status,
@@ -116,7 +123,7 @@ export const approvals = defineResource({
       returns: 'How many there are of each status',
       output: z.object({ summary: z.record(z.string(), z.number().int()) }),
       handle: async (request) => ({
-        summary: await request.deps.gateway.waits.actions.summary(resolverOf(request).scope),
+        summary: await countPendingActions(request.deps.gateway.db, resolverOf(request).scope),
       }),
     }),
     get: operation({
@@ -130,7 +137,7 @@ export const approvals = defineResource({
       problems: [404],
       async handle(request) {
         const { deps, params, base } = request
-        const action = await deps.gateway.waits.actions.get(resolverOf(request).scope, params.id)
+        const action = await getPendingAction(deps.gateway.db, resolverOf(request).scope, params.id)
         if (action === undefined)
           throw new GatewayError('not_found', `no such pending action; list them with GET ${base}/approvals`)
         return { action }

@@ -1,7 +1,9 @@
 // The audit log, who decided what and why; what was rejected lately; weak settings. There is no operation that changes a line.
+
 import * as z from 'zod'
 import { GatewayError } from '../contract/index.ts'
 import type { AuditEntry } from '../db/audit.ts'
+import { listAudit } from '../db/audit.ts'
 import { type FindingId, findingIds } from './audit-config/finding.ts'
 import type { ResourceCommands } from './command.ts'
 import { rejectionSchema } from './explain/schema.ts'
@@ -99,7 +101,7 @@ export const audit = defineResource({
             'bad_request',
             'before and after: give one of them, the log is read in one direction at a time',
           )
-        return deps.audit.list({ ...filter, subject: principal, inboxId: inbox }, { limit, before, after })
+        return listAudit(deps.db, { ...filter, subject: principal, inboxId: inbox }, { limit, before, after })
       },
     }),
     config: operation({

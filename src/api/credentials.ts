@@ -121,7 +121,7 @@ export const tokens = defineResource({
         .meta({ id: 'NewToken' }),
       async handle({ deps, context, body: { scopes: asked, workspace, ...wish } }) {
         const scopes = [...new Set<TokenScope>(asked ?? [wish.principal === null ? 'admin' : 'own'])]
-        const own = { workspace_type: 'tenant', workspace_id: deps.gateway.waits.tenant }
+        const own = { workspace_type: 'tenant', workspace_id: deps.gateway.db.tenant }
         const problem =
           scopeProblem(scopes, wish.principal) ?? agentProblem(deps, wish.agent) ?? workspaceProblem(own, workspace)
         if (problem !== undefined) throw new GatewayError('bad_request', problem)

@@ -1,4 +1,5 @@
 // Dependencies of the HTTP app, filled in by the Node or Worker entry point.
+
 import type { Context } from 'hono'
 import type { AgentFacts } from '../agents/agent-settings.ts'
 import type { ApiLimits } from '../config/limits.ts'
@@ -6,14 +7,9 @@ import type { Config } from '../config.ts'
 import type { RequestSource } from '../contract/inbound-event.ts'
 import type { Log, Secret } from '../contract/index.ts'
 import type { Meter } from '../contract/metrics.ts'
-import type { AuditStore } from '../db/audit.ts'
-import type { DeliveryStore } from '../db/deliveries.ts'
+import type { Db } from '../db/client.ts'
 import type { EraseStore } from '../db/erase-person.ts'
 import type { HealthSample } from '../db/health.ts'
-import type { LimitStore } from '../db/limits.ts'
-import type { ReceiptStore } from '../db/receipts.ts'
-import type { SessionStore } from '../db/sessions.ts'
-import type { ThreadStore } from '../db/threads.ts'
 import type { AssembledFiles } from '../gateway/attachments.ts'
 import type { Gateway } from '../gateway.ts'
 import type { TokenIssuers } from '../identity/issuers/token-issuers.ts'
@@ -30,15 +26,14 @@ import type { SecretService } from './own-secrets.ts'
 export type AppDeps = {
   readonly gateway: Gateway
   readonly agents: readonly AgentFacts[]
-  readonly receipts: ReceiptStore
-  readonly deliveries: DeliveryStore
-  readonly sessions: SessionStore
+  readonly db: Db
+  /** How often callers of the API may ask. Without it: as often as they like. */
+  readonly limits?: ApiLimits
   readonly desk: SessionTakeover
   /** What became of whatever goes by this id, on any connection or on the given one. */
   readonly explain: (id: string, connection?: string) => Promise<ExplainResult>
   readonly tokens: TokenStore
   readonly forget: EraseStore
-  readonly audit: AuditStore
   /** Weak settings of this gateway; absent where the process does not see its surroundings. */
   readonly findWeakSettings?: () => Promise<readonly Finding[]>
   /** What this process rejected lately. */
@@ -52,7 +47,6 @@ export type AppDeps = {
   readonly secrets?: SecretService
   /** Who calls a route of the API that takes no message. */
   readonly callers: ApiCallers
-  readonly threads: ThreadStore
   /** Who issues tokens for callers here, besides us. Absent: no other issuer. */
   readonly tokenIssuers?: TokenIssuers
   readonly publicUrl?: string | undefined
@@ -77,8 +71,6 @@ export type AppDeps = {
   readonly bodyTaken?: (context: Context) => void
   /** Where a request's means end with its answer: keeps them for a stream, until it is closed. */
   readonly keepOpen?: (until: Promise<void>) => void
-  /** How often callers of the API may ask, and where that is counted. Without it: as often as they like. */
-  readonly limits?: { readonly rules: ApiLimits; readonly store: LimitStore }
   /** Web pages that may call the API, by origin. Without it: none but this machine's own. */
   readonly corsOrigins?: readonly string[]
   readonly now: () => number

@@ -1,8 +1,10 @@
 // GET /api/v1/agent/history: what was said in a thread of the caller's own, with fresh URLs.
+
 import * as z from 'zod'
 import { approvalCode } from '../agents/approvals/approval-messages.ts'
 import { callerId, type Envelope, GatewayError, isKnownPart, type KnownPart, type Part } from '../contract/index.ts'
 import type { ThreadLine, ThreadWait } from '../db/threads.ts'
+import { readThread } from '../db/threads.ts'
 import type { AttachmentDescriptor } from '../files/attachment.ts'
 import { toHistoricalMessage } from '../sessions/transcript.ts'
 import type { ApiCaller } from './api-callers.ts'
@@ -109,7 +111,7 @@ export const history = defineResource({
       problems: [403, 404],
       async handle({ deps, context, query: { threadId, before = null, limit, format } }) {
         const caller = getApiCaller(context)
-        const lines = await deps.threads.read({
+        const lines = await readThread(deps.db, {
           connection: caller.at.key,
           agents: deps.agents.map(({ slug }) => slug),
           subject: caller.subject,

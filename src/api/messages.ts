@@ -1,8 +1,20 @@
 // Messages and what became of them: the ledger, those that ended without an answer, deliveries, and replays.
+
 import * as z from 'zod'
 import { GatewayError, type HistoricalMessage, type NormalizedMessage } from '../contract/index.ts'
 import type { DeliveryLine } from '../db/deliveries.ts'
-import type { ReceiptStore } from '../db/receipts.ts'
+import {
+  countFailedDeliveries,
+  dropDelivery,
+  findFailedDeliveries,
+  findReceipt,
+  getDelivery,
+  listDeliveries,
+  listEndedMessages,
+  listRepeatableEffects,
+  readLedger,
+  retryDelivery,
+} from '../db/receipts.ts'
 import { actorName, getAdmittedCaller, recordAct } from './admin-access.ts'
 import { exampleId, factLines, type ResourceCommands } from './command.ts'
 import { withoutErrorTexts } from './explain/explain.ts'
@@ -50,7 +62,7 @@ export const stats = defineResource({
       summary: 'What came in on every connection, and what became of it',
       scopes: ['admin', 'read'],
       output: z.object({ stats: z.array(ledgerSchema) }),
-      handle: async ({ deps }) => ({ stats: await deps.receipts.books() }),
+      handle: async ({ deps }) => ({ stats: await readLedger(deps.db) }),
     }),
   },
 })
@@ -99,14 +111,14 @@ const endedMessageSchema = z
   })
   .meta({ id: 'EndedMessage', description: 'A message that ended without an answer' })
 
-type EndedState = Parameters<ReceiptStore['list']>[0]
+type EndedState = Parameters<typeof listEndedMessages>[1]
 
 async function listEnded(
   state: EndedState,
   { deps, query }: OperationRequest<string, Record<never, never>, typeof seqPageQuery>,
 ) {
   const { limit, before = null, connection = null } = query
-  const messages = await deps.receipts.list(state, { limit, before, connection })
+  const messages = await listEndedMessages(deps.db, state, { limit, before, connection })
   return { messages, next: nextPageMark(messages, limit, (row) => row.seq) }
 }
 
@@ -167,9 +179,9 @@ export const deadLetters = defineResource({
       output: z.object({ effects: z.array(z.object({ label: z.string(), state: z.string() })) }),
       problems: [404],
       async handle({ deps, params: { id } }) {
-        if ((await deps.receipts.find(id)) === undefined)
+        if ((await findReceipt(deps.db, id)) === undefined)
           throw new GatewayError('not_found', 'no such message; list them with GET /admin/dead-letters')
-        return { effects: await deps.receipts.mayRepeat(id) }
+        return { effects: await listRepeatableEffects(deps.db, id) }
       },
     }),
     resubmit: operation({
@@ -277,7 +289,7 @@ export const deliveries = defineResource({
         next: nextSeq,
       }),
       async handle({ deps, query: { limit, before = null, connection = null, state = failedStates } }) {
-        const found = await deps.deliveries.list(state, { limit, before, connection })
+        const found = await listDeliveries(deps.db, state, { limit, before, connection })
         return { deliveries: found, next: nextPageMark(found, limit, (row) => row.seq) }
       },
     }),
@@ -289,7 +301,7 @@ export const deliveries = defineResource({
       output: z.object({ delivery: deliverySchema }),
       problems: [404],
       async handle({ deps, params }) {
-        const delivery = await deps.deliveries.show(params.id)
+        const delivery = await getDelivery(deps.db, params.id)
         if (delivery === undefined)
           throw new GatewayError('not_found', 'no such delivery; list them with GET /admin/deliveries')
         return { delivery }
@@ -306,7 +318,7 @@ export const deliveries = defineResource({
         settleChange(
           request,
           'delivery.retry',
-          await request.deps.deliveries.retry(request.params.id, actorName(request.context)),
+          await retryDelivery(request.deps.db, request.params.id, actorName(request.context)),
         ),
     }),
     retryMany: operation({
@@ -346,11 +358,11 @@ export const deliveries = defineResource({
       }),
       async handle({ deps, context, body: { limit, dry_run, ...asked } }) {
         const failed = { ...asked, connection: asked.connection ?? null }
-        const matching = await deps.deliveries.countFailed(failed)
+        const matching = await countFailedDeliveries(deps.db, failed)
         let retried = 0
         // Each in a commit of its own, as one by one: an operator who is interrupted asks again, and finds the rest.
-        for (const id of dry_run ? [] : await deps.deliveries.findFailed(failed, limit))
-          if (await deps.deliveries.retry(id, actorName(context))) retried += 1
+        for (const id of dry_run ? [] : await findFailedDeliveries(deps.db, failed, limit))
+          if (await retryDelivery(deps.db, id, actorName(context))) retried += 1
         if (retried > 0) deps.wake()
         return { matching, retried }
       },
@@ -366,7 +378,7 @@ export const deliveries = defineResource({
         settleChange(
           request,
           'delivery.drop',
-          await request.deps.deliveries.drop(request.params.id, actorName(request.context)),
+          await dropDelivery(request.deps.db, request.params.id, actorName(request.context)),
         ),
     }),
   },

@@ -1,7 +1,17 @@
 // Pairings: people the gateway does not know yet, listed, approved and rejected by the code they were given.
+
 import * as z from 'zod'
 import { GatewayError } from '../contract/index.ts'
-import { type PairingDecision, type PairingGroup, type PairingLine, pairingStatuses } from '../db/pairings.ts'
+import {
+  approvePairing,
+  listPairingGroups,
+  listPairings,
+  type PairingDecision,
+  type PairingGroup,
+  type PairingLine,
+  pairingStatuses,
+  rejectPairing,
+} from '../db/pairings.ts'
 import { formatPairingCode, readPairingCode } from '../identity/pairing.ts'
 import { actorName } from './admin-access.ts'
 import type { ResourceCommands } from './command.ts'
@@ -70,11 +80,11 @@ export const pairings = defineResource({
       }),
       output: z.object({ pairings: z.array(pairingSchema), next: nextId, groups: z.array(groupSchema) }),
       async handle({ deps, query }) {
-        const { list, groups } = deps.gateway.people.pairings
+        const { db } = deps.gateway
         const { limit, before = null, status = null } = query
-        const found = await list({ limit, before, status })
+        const found = await listPairings(db, { limit, before, status })
         const next = nextPageMark(found, limit, (each) => each.id)
-        return { pairings: found.map(withShownCode), next, groups: await groups() }
+        return { pairings: found.map(withShownCode), next, groups: await listPairingGroups(db) }
       },
     }),
     approve: operation({
@@ -86,10 +96,7 @@ export const pairings = defineResource({
       output: decisionSchema,
       problems: [404, 409],
       handle: async (request) =>
-        settlePairing(
-          request,
-          await request.deps.gateway.people.pairings.approve(request.params.code, decider(request)),
-        ),
+        settlePairing(request, await approvePairing(request.deps.gateway.db, request.params.code, decider(request))),
     }),
     reject: operation({
       method: 'post',
@@ -111,8 +118,7 @@ export const pairings = defineResource({
       problems: [404, 409],
       async handle(request) {
         const { deps, params, body } = request
-        const { reject } = deps.gateway.people.pairings
-        return settlePairing(request, await reject(params.code, decider(request), body.block))
+        return settlePairing(request, await rejectPairing(deps.gateway.db, params.code, decider(request), body.block))
       },
     }),
   },

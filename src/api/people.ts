@@ -1,9 +1,11 @@
 // People: every subject a decision was made about, their grants, which subjects are one person, and the erasure of a person.
+
 import * as z from 'zod'
 import { GatewayError } from '../contract/index.ts'
 import type { ErasedCounts } from '../db/erase-person.ts'
-import { type GrantLine, grantRoles } from '../db/grants.ts'
+import { addGrant, type GrantLine, grantRoles, listGrants, revokeGrant } from '../db/grants.ts'
 import type { PrincipalLine } from '../db/principals.ts'
+import { linkIdentity, listIdentityLinks, listPrincipals, unlinkIdentity } from '../db/principals.ts'
 import { countPersonData, erasePerson } from '../identity/erase.ts'
 import { actorName } from './admin-access.ts'
 import { exampleId, formatInstant, type ResourceCommands } from './command.ts'
@@ -68,7 +70,7 @@ export const grants = defineResource({
       output: z.object({ grants: z.array(grantSchema), next: nextId }),
       async handle({ deps, query: { limit, before = null, subject = null, state } }) {
         const filter = { limit, before, subject, isEverything: state === 'all' }
-        const found = await deps.gateway.people.grants.list(filter)
+        const found = await listGrants(deps.gateway.db, filter)
         return { grants: found, next: nextPageMark(found, limit, (each) => each.id) }
       },
     }),
@@ -109,8 +111,8 @@ export const grants = defineResource({
         const slugs = agents.map(({ slug }) => slug)
         requireConfigured('agent', agent, slugs)
         // Everything here belongs to the tenant's own workspace: a grant for another one would never count.
-        requireConfigured('workspaceId', workspaceId, [gateway.waits.tenant])
-        const added = await gateway.people.grants.add({ ...body, createdBy: actorName(context) })
+        requireConfigured('workspaceId', workspaceId, [gateway.db.tenant])
+        const added = await addGrant(gateway.db, { ...body, createdBy: actorName(context) })
         wake()
         return added
       },
@@ -123,7 +125,7 @@ export const grants = defineResource({
       output: z.object({ grant: grantSchema }),
       problems: [404, 409],
       async handle({ deps, context, params }) {
-        const outcome = await deps.gateway.people.grants.revoke(params.id, actorName(context))
+        const outcome = await revokeGrant(deps.gateway.db, params.id, actorName(context))
         switch (outcome.kind) {
           case 'revoked':
             return { grant: outcome.grant }
@@ -281,7 +283,7 @@ export const principals = defineResource({
       query: idPageQuery(),
       output: z.object({ principals: z.array(principalSchema), next: nextId }),
       async handle({ deps, query: { limit, before = null } }) {
-        const found = await deps.gateway.people.principals.list({ limit, before })
+        const found = await listPrincipals(deps.gateway.db, { limit, before })
         return { principals: found, next: nextPageMark(found, limit, (each) => each.id) }
       },
     }),
@@ -292,7 +294,7 @@ export const principals = defineResource({
       summary: 'Who acts as whom',
       scopes: ['admin', 'read'],
       output: z.object({ links: z.array(linkSchema) }),
-      handle: async ({ deps }) => ({ links: await deps.gateway.people.principals.links() }),
+      handle: async ({ deps }) => ({ links: await listIdentityLinks(deps.gateway.db) }),
     }),
     link: operation({
       method: 'post',
@@ -313,7 +315,7 @@ export const principals = defineResource({
       async handle({ deps, context, body: { subject, principal } }) {
         if (subject === principal)
           throw new GatewayError('bad_request', 'subject and principal are the same; name two subjects of one person')
-        const outcome = await deps.gateway.people.principals.link(subject, principal, actorName(context))
+        const outcome = await linkIdentity(deps.gateway.db, subject, principal, actorName(context))
         deps.wake()
         switch (outcome.kind) {
           case 'linked':
@@ -345,7 +347,7 @@ export const principals = defineResource({
       output: doneSchema,
       problems: [404],
       async handle({ deps, context, body: { subject } }) {
-        if (await deps.gateway.people.principals.unlink(subject, actorName(context))) return done
+        if (await unlinkIdentity(deps.gateway.db, subject, actorName(context))) return done
         throw new GatewayError(
           'not_found',
           'this subject is linked to no principal; list links with GET /admin/principals/links',

@@ -2,7 +2,7 @@
 // request pays for it. Callers over it are remembered here until their window ends, so that asking on costs us nothing.
 import type { Context, MiddlewareHandler } from 'hono'
 import { type ApiLimits, type Limit, limitPerDay } from '../config/limits.ts'
-import type { Counted, Spent } from '../db/limits.ts'
+import { type Counted, type Spent, spendLimits } from '../db/limits.ts'
 import { LruMap, sha256Hex } from '../lib/index.ts'
 import { readTokenCaller } from './admin-access.ts'
 import type { AppDeps } from './deps.ts'
@@ -13,23 +13,23 @@ const runPaths = new Set(['/api/v1/agent/run', '/api/v1/agent/runs', '/api/v1/ta
 /** Callers over their limit; beyond this many the least recent are forgotten, and looked up in the database. */
 const maxRemembered = 10_000
 
-type Deps = Parameters<typeof identifyApiCaller>[0] & Pick<AppDeps, 'adminToken' | 'limits' | 'tokens'>
+type Deps = Parameters<typeof identifyApiCaller>[0] & Pick<AppDeps, 'adminToken' | 'db' | 'limits' | 'tokens'>
 type ExceededLimit = { readonly until: number; readonly headers: Readonly<Record<string, string>> }
 
 /** Undefined: no limit is set. */
 export function createRateLimit(deps: Deps): MiddlewareHandler | undefined {
   const { limits, now } = deps
-  if (limits === undefined || Object.values(limits.rules).every((rule) => rule === undefined)) return undefined
+  if (limits === undefined || Object.values(limits).every((rule) => rule === undefined)) return undefined
   const over = new LruMap<string, ExceededLimit>(maxRemembered)
   return async (context, next) => {
     const principal = await limitedPrincipal(deps, context)
     // A rejected caller is told so by the route, and leaves no row.
     if (principal === undefined) return next()
-    const counted = await limitCounters(limits.rules, context, principal)
+    const counted = await limitCounters(limits, context, principal)
     const known = counted.flatMap(({ scope }) => over.get(scope) ?? []).find(({ until }) => until > now())
     if (known !== undefined) return rateLimitedResponse(deps, known)
     if (counted.length === 0) return next()
-    const spent = await limits.store.spend(counted)
+    const spent = await spendLimits(deps.db, counted)
     const tightest = tightestLimit(counted, spent)
     if (tightest.left >= 0) {
       await next()

@@ -1,9 +1,11 @@
 // Runs: listed, shown, followed, stopped. Only operators read them, so nothing is left out.
+
 import type { Context } from 'hono'
 import * as z from 'zod'
 import { readRunResult, runResultSchemaId, runStatuses } from '../agents/loop/run-result.ts'
 import { GatewayError, type JsonObject } from '../contract/index.ts'
 import type { Run, RunEvent } from '../db/runs.ts'
+import { cancelRun, findRuns, findWaitingRun, listRunEvents, listRuns } from '../db/runs.ts'
 import type { Gateway } from '../gateway.ts'
 import { actorName, getAdmittedCaller, recordAct } from './admin-access.ts'
 import { exampleId, type ResourceCommands } from './command.ts'
@@ -140,7 +142,7 @@ export const runs = defineResource({
       query: idPageQuery().extend({ status: z.enum(listedStatuses).optional().meta({ description: 'Only these' }) }),
       output: z.object({ runs: z.array(runLineSchema), next: nextId }),
       async handle({ deps, query: { limit, before = null, status = null } }) {
-        const found = await deps.gateway.runs.list({ limit, before, status })
+        const found = await listRuns(deps.gateway.db, { limit, before, status })
         return { runs: found, next: nextPageMark(found, limit, (run) => run.id) }
       },
     }),
@@ -175,7 +177,7 @@ export const runs = defineResource({
         const wantsStream = (context.req.header('accept') ?? '').includes('text/event-stream')
         if (wantsStream) return answerEventStream(deps, context, run)
         const from = readEventCursor(after)
-        const rows = await deps.gateway.runs.events(run.id, from, limit)
+        const rows = await listRunEvents(deps.gateway.db, run.id, from, limit)
         const events = rows.map(({ event, ...row }) => ({ ...row, ...event }))
         return { events, next: rows.at(-1)?.seq ?? from, isOver: isRunOver(run) && rows.length < limit }
       },
@@ -198,7 +200,7 @@ export const runs = defineResource({
         const caller = getAdmittedCaller(context)
         const owner = caller.kind === 'owner' ? caller.principal : undefined
         const findOwnRun = async () => {
-          const [run, other] = await deps.gateway.runs.find(id, owner)
+          const [run, other] = await findRuns(deps.gateway.db, id, owner)
           // Ids are the caller's own choice: the same one in two threads names two runs, and the newer is meant.
           return other !== undefined && other.id === id ? other : run
         }
@@ -285,7 +287,7 @@ async function requireRun(deps: AppDeps, id: string): Promise<Run> {
 }
 
 async function findRunById({ gateway }: AppDeps, id: string): Promise<Run | undefined> {
-  const [run, other] = await gateway.runs.find(id)
+  const [run, other] = await findRuns(gateway.db, id)
   if (run !== undefined && other !== undefined && run.id !== id)
     throw new GatewayError('conflict', 'several runs are called this; give the id, as GET /admin/runs shows it')
   return run
@@ -304,7 +306,7 @@ function readEventCursor(text: string | undefined): number {
 
 // A run is stopped by its owner or an operator, while it goes on, while it is paused, and while it still waits for its turn.
 
-type Deps = Pick<AppDeps, 'audit' | 'gateway' | 'wake'>
+type Deps = Pick<AppDeps, 'db' | 'gateway' | 'wake'>
 
 /** `owner`: only theirs. */
 export type RunCancelRequest = { readonly id: string; readonly owner?: string | undefined }
@@ -322,7 +324,7 @@ export async function requestRunCancel(
   // It may have begun while one looked for it in the queue.
   const run = begun ?? (await find())
   if (run === undefined) return undefined
-  const outcome = await deps.gateway.runs.cancel(run.id, actorName(context))
+  const outcome = await cancelRun(deps.gateway.db, run.id, actorName(context))
   // A lane that no process holds is due at once.
   deps.wake()
   const { kind, status } = outcome ?? { kind: 'over' as const, status: run.status }
@@ -337,7 +339,7 @@ async function cancelQueuedRun(
   context: Context,
   { id, owner }: RunCancelRequest,
 ): Promise<CancelledRun | undefined> {
-  const waiting = await deps.gateway.runs.waiting(id, owner)
+  const waiting = await findWaitingRun(deps.gateway.db, id, owner)
   const at = deps.gateway.connections.find(({ key }) => key === waiting?.connection)
   if (waiting === undefined || at === undefined) return undefined
   const { taskId, subject } = waiting
@@ -360,7 +362,7 @@ const batchSize = 200
 const pollMs = 500
 const heartbeatMs = 15_000
 
-type Runs = Pick<Gateway, 'runs' | 'waitForEvents'>
+type Runs = Pick<Gateway, 'db' | 'waitForEvents'>
 
 /** Paused runs are over: what comes of them is a run of its own. */
 function isRunOver({ status }: Pick<Run, 'status'>): boolean {
@@ -401,8 +403,8 @@ type Frames = { readonly text: string; readonly lastSeq: number; readonly isLast
 async function nextEventFrames(gateway: Runs, id: string, after: number, isGone: () => boolean): Promise<Frames> {
   for (let waitedMs = 0; waitedMs < heartbeatMs && !isGone(); waitedMs += pollMs) {
     // In this order: what ended the run was stored with its last events.
-    const [run] = await gateway.runs.find(id)
-    const events = await gateway.runs.events(id, after, batchSize)
+    const [run] = await findRuns(gateway.db, id)
+    const events = await listRunEvents(gateway.db, id, after, batchSize)
     const lastSeq = events.at(-1)?.seq ?? after
     const isLast = (run === undefined || isRunOver(run)) && events.length < batchSize
     const end = isLast ? runEndFrame(run?.status ?? 'forgotten') : ''

@@ -1,9 +1,11 @@
 // Sessions: an operator sees all, a person with a token of their own sees theirs. What is not theirs is
 // not there: a caller cannot learn by asking which ids exist.
+
 import type { Context } from 'hono'
 import * as z from 'zod'
 import { cleanText, type Envelope, type Fields, GatewayError } from '../contract/index.ts'
 import type { SessionScope, TranscriptLine } from '../db/sessions.ts'
+import { deleteSession, findSession, listSessions, readTranscript, renameSession } from '../db/sessions.ts'
 import { actorName, getAdmittedCaller, recordAct } from './admin-access.ts'
 import { exampleId, factLines, type ResourceCommands } from './command.ts'
 import {
@@ -90,7 +92,7 @@ export const sessions = defineResource({
       returns: 'A page of sessions',
       output: z.object({ sessions: z.array(sessionSchema), next: nextId }),
       async handle({ deps, context, query: { limit, before = null, agent = null } }) {
-        const found = await deps.sessions.list(readSessionScope(context), { limit, before, agent })
+        const found = await listSessions(deps.db, readSessionScope(context), { limit, before, agent })
         return { sessions: found, next: nextPageMark(found, limit, (each) => each.id) }
       },
     }),
@@ -120,9 +122,9 @@ export const sessions = defineResource({
       }),
       problems: [404],
       async handle({ deps, context, base, params, query: { limit, before = null } }) {
-        const session = await deps.sessions.find(readSessionScope(context), params.id)
+        const session = await findSession(deps.db, readSessionScope(context), params.id)
         if (session === undefined) throw sessionNotFound(base)
-        const lines = await deps.sessions.transcript(session.id, limit, before)
+        const lines = await readTranscript(deps.db, session.id, limit, before)
         const first = lines.at(0)?.seq ?? 0
         return { session, messages: lines.map(transcriptLineView), next: first > 0 ? first : null }
       },
@@ -144,7 +146,7 @@ export const sessions = defineResource({
       example: { ok: true, title: 'Opening hours' },
       problems: [404],
       async handle({ deps, context, base, params, body: { title } }) {
-        if (!(await deps.sessions.rename(readSessionScope(context), params.id, title))) throw sessionNotFound(base)
+        if (!(await renameSession(deps.db, readSessionScope(context), params.id, title))) throw sessionNotFound(base)
         return { ok: true, title }
       },
     }),
@@ -160,7 +162,7 @@ export const sessions = defineResource({
       example: done,
       problems: [404, 409],
       async handle({ deps, context, base, params: { id } }) {
-        const outcome = await deps.sessions.delete(readSessionScope(context), id, actorName(context))
+        const outcome = await deleteSession(deps.db, readSessionScope(context), id, actorName(context))
         if (outcome !== 'deleted') {
           const attempt = { action: 'session.delete', outcome: 'refused', objectId: id }
           await recordAct(deps, context, { ...attempt, code: outcome === 'none' ? 'not_found' : outcome })
@@ -198,7 +200,7 @@ export const takeovers = defineResource({
       output: z.union([z.object(transcriptSchema), z.object({ session: sessionSchema, markdown: z.string() })]),
       problems: [403, 404],
       async handle({ deps, context, params, query: { format } }) {
-        const session = await deps.sessions.find(readSessionScope(context), params.id)
+        const session = await findSession(deps.db, readSessionScope(context), params.id)
         if (session === undefined) throw sessionNotFound()
         const by = getAdmittedCaller(context).kind === 'operator' ? actorName(context) : 'owner'
         const lines = await deps.desk.exportTranscript(session.id, by)

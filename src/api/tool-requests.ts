@@ -1,8 +1,15 @@
 // Tool requests: what a client is asked to run, and its answer.
+
 import * as z from 'zod'
 import { cancelledResult, submittedResult } from '../agents/client-tools.ts'
 import { GatewayError } from '../contract/index.ts'
-import { type ToolAnswer, toolRequestStatuses } from '../db/tool-requests.ts'
+import {
+  answerToolRequest,
+  getToolRequest,
+  listToolRequests,
+  type ToolAnswer,
+  toolRequestStatuses,
+} from '../db/tool-requests.ts'
 import { callerResolver, recordAct } from './admin-access.ts'
 import { exampleId, factLines, type ResourceCommands } from './command.ts'
 import {
@@ -58,12 +65,12 @@ const metadataSchema = z.record(z.string(), z.json()).optional()
 type AnyRequest = Pick<OperationRequest<'/:id', typeof eitherId>, 'deps' | 'context' | 'base' | 'params'>
 
 const resolverOf = ({ deps, context }: Pick<OperationRequest, 'deps' | 'context'>) =>
-  callerResolver(context, deps.gateway.waits.tenant)
+  callerResolver(context, deps.gateway.db.tenant)
 
 async function answerRequest(request: AnyRequest, given: ToolAnswer) {
   const { deps, context, base, params } = request
   const { scope, name } = resolverOf(request)
-  const answered = await deps.gateway.waits.toolRequests.answer(scope, params.id, given, name)
+  const answered = await answerToolRequest(deps.gateway.db, scope, params.id, given, name)
   if (answered.kind === 'refused') {
     const attempt = { action: 'tool_request.answer', outcome: 'refused', objectId: params.id }
     await recordAct(deps, context, { ...attempt, code: answered.reason })
@@ -106,8 +113,8 @@ export const toolRequests = defineResource({
       output: z.object({ requests: z.array(requestSchema), next: nextId }),
       async handle(request) {
         const { limit, before = null, status = null } = request.query
-        const { toolRequests: store } = request.deps.gateway.waits
-        const found = await store.list(resolverOf(request).scope, { limit, before, status })
+        const { db } = request.deps.gateway
+        const found = await listToolRequests(db, resolverOf(request).scope, { limit, before, status })
         return { requests: found, next: nextPageMark(found, limit, (each) => each.id) }
       },
     }),
@@ -123,7 +130,7 @@ export const toolRequests = defineResource({
       problems: [404],
       async handle(request) {
         const { deps, base, params } = request
-        const found = await deps.gateway.waits.toolRequests.get(resolverOf(request).scope, params.id)
+        const found = await getToolRequest(deps.gateway.db, resolverOf(request).scope, params.id)
         if (found === undefined) throw requestNotFound(base)
         return { request: found.request, parameters: found.parameters }
       },

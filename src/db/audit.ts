@@ -1,7 +1,7 @@
 // The audit log: who decided what, and why. Lines are written once; nothing here changes or removes one.
 import type { JsonObject } from '../contract/index.ts'
 import { auditLines, auditPersonSql } from './audit-lines.ts'
-import { type Database, isoTime, statement, storableJson } from './client.ts'
+import { type Db, isoTime, statement, storableJson } from './client.ts'
 
 /**
  * One decision. A person stands in it by `subject` and in no other field, so that erasing them takes one row elsewhere
@@ -76,29 +76,25 @@ export type AuditPage = {
 /** `next`: where to go on in the same direction; null where the log ends. A page may be empty and yet have a next one. */
 export type AuditPageFound = { readonly lines: readonly AuditEntry[]; readonly next: number | null }
 
-export interface AuditStore {
-  record(line: AuditLine): Promise<void>
-  list(filter: AuditFilter, page: AuditPage): Promise<AuditPageFound>
-}
-
 /** A fraction of a second, also in a log of years. */
 const linesPerLook = 20_000
 
 type Found = { readonly cutAt: number | null; readonly lines: readonly AuditEntry[] }
 
-export function createAuditStore(database: Database, tenant: string): AuditStore {
-  return {
-    async record(line) {
-      await database.query(recordAudit, [tenant, storableJson(line)])
-    },
-    async list(filter, { limit, before, after }) {
-      const isForward = after !== undefined
-      const asked = pagesFor(filter)[isForward ? 'on' : 'back']
-      const params = [tenant, storableJson(filter), limit, after ?? before ?? null, auditScanLimit(filter, limit)]
-      const [{ cutAt, lines } = { cutAt: null, lines: [] }] = await database.query<Found>(asked, params)
-      return { lines, next: lines.length < limit ? cutAt : (lines.at(-1)?.seq ?? null) }
-    },
-  }
+export async function recordAudit(db: Db, line: AuditLine): Promise<void> {
+  await db.query(recordAuditSql, [db.tenant, storableJson(line)])
+}
+
+export async function listAudit(
+  db: Db,
+  filter: AuditFilter,
+  { limit, before, after }: AuditPage,
+): Promise<AuditPageFound> {
+  const isForward = after !== undefined
+  const asked = pagesFor(filter)[isForward ? 'on' : 'back']
+  const params = [db.tenant, storableJson(filter), limit, after ?? before ?? null, auditScanLimit(filter, limit)]
+  const [{ cutAt, lines } = { cutAt: null, lines: [] }] = await db.query<Found>(asked, params)
+  return { lines, next: lines.length < limit ? cutAt : (lines.at(-1)?.seq ?? null) }
 }
 
 /** What the indexes answer needs no look at lines that do not fit. */
@@ -112,7 +108,7 @@ function pagesFor({ subject, inboxId }: AuditFilter): (typeof auditPages)[keyof 
 }
 
 /** $1 tenant, $2 the line as JSON. */
-const recordAudit = statement(
+export const recordAuditSql = statement(
   'record_audit',
   `
 with line as materialized (

@@ -1,5 +1,5 @@
 // Call chains: which agents of this gateway a chain of callers has passed; the request headers name only the last of them.
-import { type Database, statement } from './client.ts'
+import { type Db, statement, withoutStatements } from './client.ts'
 
 export type ChainVisit = {
   readonly root: string
@@ -12,24 +12,21 @@ export type ChainVisit = {
 /** Who calls, in a chain that began at this root. */
 export type ChainCaller = { readonly root: string; readonly agent: string; readonly host: string }
 
-export interface ChainStore {
-  /** Remembers the visit, and answers true when the chain was here before and has come back: nearer to its root than now. */
-  visit(visit: ChainVisit): Promise<boolean>
-  /** How many turns of the conversation that a waiting message is in this caller has had before it, in the same chain. */
-  turnsWith(inboxId: string, caller: ChainCaller): Promise<number>
+/** Remembers the visit, and answers true when the chain was here before and has come back: nearer to its root than now. */
+export async function visitChain(db: Db, { root, agent, host, depth }: ChainVisit): Promise<boolean> {
+  const [row] = await db.query<{ isLoop: boolean }>(visitChainSql, [db.tenant, root, agent, host, depth])
+  return row?.isLoop ?? false
 }
 
-export function createChainStore(database: Database, tenant: string): ChainStore {
-  return {
-    async visit({ root, agent, host, depth }) {
-      const [row] = await database.query<{ isLoop: boolean }>(visitChain, [tenant, root, agent, host, depth])
-      return row?.isLoop ?? false
-    },
-    async turnsWith(inboxId, { root, agent, host }) {
-      const [row] = await database.query<{ turns: number }>(chainTurns, [tenant, inboxId, root, agent, host])
-      return row?.turns ?? 0
-    },
-  }
+/** How many turns of the conversation that a waiting message is in this caller has had before it, in the same chain. */
+export async function countChainTurns(db: Db, inboxId: string, { root, agent, host }: ChainCaller): Promise<number> {
+  const [row] = await db.query<{ turns: number }>(chainTurns, [db.tenant, inboxId, root, agent, host])
+  return row?.turns ?? 0
+}
+
+/** Looking again does not count as a visit in a chain of agents. */
+export function withoutChainVisits(db: Db): Db {
+  return withoutStatements(db, [visitChainSql, chainTurns])
 }
 
 // One row per root and agent, the visit nearest to the root.
@@ -40,7 +37,7 @@ export function createChainStore(database: Database, tenant: string): ChainStore
  * A caller that comes back has passed others in between and is further from the root than the visit that is remembered. The same
  * distance is no loop: an agent may ask us twice, and a message that is tried again is no second visit.
  */
-const visitChain = statement(
+const visitChainSql = statement(
   'visit_chain',
   `
 insert into call_chains as c (tenant, root, agent, host, depth) values ($1, $2, $3, $4, $5::int)

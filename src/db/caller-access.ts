@@ -1,18 +1,14 @@
 // What is stored about a caller who uses an API without sending a message, read when an access decision is due.
 import { noStoredAccess, type StoredAccess } from '../contract/access.ts'
 import type { PolicySender } from '../contract/sender.ts'
-import { type Database, statement, storableJson } from './client.ts'
+import { type Db, statement, storableJson } from './client.ts'
 import { storedAccess } from './stored-access.ts'
 import { aboutSender, type LaneAccess } from './turns.ts'
 
-export type ReadCallerAccess = (sender: PolicySender, connection: string) => Promise<StoredAccess>
-
-export function createCallerAccess(database: Database, tenant: string): ReadCallerAccess {
-  return async (sender, connection) => {
-    const shown = { identities: (sender.identities ?? []).map(({ subject }) => ({ subject })) }
-    const [row] = await database.query<{ access: LaneAccess }>(callerAccess, [tenant, connection, storableJson(shown)])
-    return row === undefined ? noStoredAccess : aboutSender(sender, row.access)
-  }
+export async function readCallerAccess(db: Db, sender: PolicySender, connection: string): Promise<StoredAccess> {
+  const shown = { identities: (sender.identities ?? []).map(({ subject }) => ({ subject })) }
+  const [row] = await db.query<{ access: LaneAccess }>(callerAccess, [db.tenant, connection, storableJson(shown)])
+  return row === undefined ? noStoredAccess : aboutSender(sender, row.access)
 }
 
 // $1 tenant, $2 connection, $3 the sender as JSON.

@@ -154,7 +154,7 @@ from conversations c where c.id = $1`,
  * Fenced: $1 conversation, $2 holder, $3 epoch; $4 turn, $5 members as JSON, $6 at which question for news. They stand behind
  * those it has, and end with it; if its holder dies they are heard again at the same question. All of them or none: a caller told its model about all.
  */
-export const joinTurn = statement(
+export const joinTurnSql = statement(
   'join_turn',
   `
 with lane as materialized (

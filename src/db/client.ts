@@ -1,6 +1,9 @@
 // The database client as the stores use it: named statements, short transactions, NOTIFY, and the SQL helpers they share. A direct
 // connection and Hyperdrive implement it.
+
 import { cleanText, GatewayError } from '../contract/index.ts'
+import type { IdSource } from '../lib/ids.ts'
+import type { TakeOver } from './take-over.ts'
 
 /** A statement with the name that failpoints, logs and errors use. Never contains a value. */
 export type Statement = { readonly name: string; readonly text: string }
@@ -30,6 +33,23 @@ export interface Database extends Sql {
   /** Tells what other replicas have left to do; nothing that this process notified itself of, since it woke its own workers already. */
   listen(onWake: (work?: WakingWork) => void): Promise<() => Promise<void>>
   close(): Promise<void>
+}
+
+/** The database for one tenant and one process: what the functions of this folder take, made once when the gateway is assembled. */
+export type Db = Database & {
+  /** Whose rows are read and written. A process is never given another tenant's work. */
+  readonly tenant: string
+  /** Which process claims work, and for how long. */
+  readonly holder: string
+  readonly leaseMs: number
+  /** Absent: leases that have run out are always taken over. */
+  readonly takeOver?: TakeOver
+  readonly newId: IdSource
+}
+
+/** The same database, in which these statements are not run and answer no row: for what only looks. */
+export function withoutStatements(db: Db, left: readonly Statement[]): Db {
+  return { ...db, query: async (asked, params) => (left.includes(asked) ? [] : db.query(asked, params)) }
 }
 
 /** Whose work a NOTIFY announces. Absent: anything may be due, as after a lost connection. */

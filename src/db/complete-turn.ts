@@ -233,7 +233,7 @@ select (select count(*)::int from turn) as ended,
   exists (select 1 from sent where state = 'queued') or exists (select 1 from tasked where has_push) as "hasSends"${shown}
 from woken`
 
-export const completeTurn = statement('complete_turn', completion({ extra: '', members, calls: turnCalls('') }))
+export const completeTurnSql = statement('complete_turn', completion({ extra: '', members, calls: turnCalls('') }))
 /** For a task that a caller waits for in this process: the caller is told as it stands now, and need not be read again. */
 export const completeTaskTurn = statement(
   'complete_task_turn',

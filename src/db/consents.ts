@@ -5,7 +5,7 @@ import {
   type ConsentOperation,
   consentOperations,
 } from '../identity/consent.ts'
-import { type Database, statement, storableJson } from './client.ts'
+import { type Db, statement, storableJson } from './client.ts'
 
 /** What a person said. The same id again changes nothing. */
 export type ConsentWord = {
@@ -26,40 +26,36 @@ export type DecidedAct = {
   readonly actor: string
 }
 
-export interface ConsentStore {
-  /** What a person said last, operation by operation. */
-  given(principal: string): Promise<ConsentContext['consent']>
-  /** When a person withdraws consent to keep transcripts, those kept on this legal basis are erased. */
-  recordWord(word: ConsentWord): Promise<void>
-  /** Whether all participants of a session have agreed; false without participants. */
-  isAgreedIn(sessionId: string, operation: ConsentOperation): Promise<boolean>
-  recordDecision(act: DecidedAct): Promise<void>
+/** What a person said last, operation by operation. */
+export async function listGivenConsents(db: Db, principal: string): Promise<ConsentContext['consent']> {
+  const rows = await db.query<{ operation: string; isAllowed: boolean }>(givenConsents, [db.tenant, principal])
+  return Object.fromEntries(
+    rows.filter((row) => isConsentOperation(row.operation)).map(({ operation, isAllowed }) => [operation, isAllowed]),
+  )
 }
 
-export function createConsentStore(database: Database, tenant: string): ConsentStore {
-  return {
-    async given(principal) {
-      const rows = await database.query<{ operation: string; isAllowed: boolean }>(givenConsents, [tenant, principal])
-      return Object.fromEntries(
-        rows
-          .filter((row) => isConsentOperation(row.operation))
-          .map(({ operation, isAllowed }) => [operation, isAllowed]),
-      )
-    },
-    async recordWord({ id, operation, isAllowed, principal, connection, agent }) {
-      await database.query(recordWord, [tenant, id, operation, isAllowed, principal, connection, agent])
-    },
-    async isAgreedIn(sessionId, operation) {
-      const params = [tenant, sessionId, operation]
-      const [row] = await database.query<{ people: number; agreed: number }>(agreedIn, params)
-      return row !== undefined && row.people > 0 && row.agreed === row.people
-    },
-    async recordDecision({ id, sessionId, decision, action, actor }) {
-      const { operation, allowed, reason, audit_metadata } = decision
-      const audit = storableJson(audit_metadata)
-      await database.query(recordDecision, [tenant, id, sessionId, operation, allowed, reason, audit, action, actor])
-    },
-  }
+/** When a person withdraws consent to keep transcripts, those kept on this legal basis are erased. */
+export async function recordConsentWord(
+  db: Db,
+  { id, operation, isAllowed, principal, connection, agent }: ConsentWord,
+): Promise<void> {
+  await db.query(recordWord, [db.tenant, id, operation, isAllowed, principal, connection, agent])
+}
+
+/** Whether all participants of a session have agreed; false without participants. */
+export async function isConsentGivenIn(db: Db, sessionId: string, operation: ConsentOperation): Promise<boolean> {
+  const params = [db.tenant, sessionId, operation]
+  const [row] = await db.query<{ people: number; agreed: number }>(agreedIn, params)
+  return row !== undefined && row.people > 0 && row.agreed === row.people
+}
+
+export async function recordConsentDecision(
+  db: Db,
+  { id, sessionId, decision, action, actor }: DecidedAct,
+): Promise<void> {
+  const { operation, allowed, reason, audit_metadata } = decision
+  const audit = storableJson(audit_metadata)
+  await db.query(recordDecision, [db.tenant, id, sessionId, operation, allowed, reason, audit, action, actor])
 }
 
 function isConsentOperation(operation: string): operation is ConsentOperation {

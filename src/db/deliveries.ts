@@ -1,6 +1,5 @@
 // Deliveries as operators see them: those that failed or whose outcome is unknown, retried or discarded by hand.
 import type { JsonObject } from '../contract/index.ts'
-import type { Page } from '../contract/page.ts'
 import { auditedAct } from './audit-lines.ts'
 import { historyEntrySql, statement } from './client.ts'
 
@@ -41,22 +40,10 @@ export type FailedDeliveries = {
   readonly connection: string | null
 }
 
-export interface DeliveryStore {
-  list(states: readonly string[], page: Page): Promise<readonly DeliveryLine[]>
-  show(id: string): Promise<Delivery | undefined>
-  /** Sends a failed or unknown call again, and writes down by whom; false when it is not one. */
-  retry(id: string, by: string): Promise<boolean>
-  /** Counted up to 10 000. */
-  countFailed(failed: FailedDeliveries): Promise<number>
-  /** The oldest first, so that each conversation gets them in order. */
-  findFailed(failed: FailedDeliveries, limit: number): Promise<readonly string[]>
-  drop(id: string, by: string): Promise<boolean>
-}
-
 const bounce = `bounce_kind as "bounceKind", bounce_reason as "bounceReason", bounced_at as "bouncedAt"`
 
 /** $1 states, of which `bounced` is whatever state it came back in; $2 how many, $3 before which seq or null, $4 which connection or null, $5 tenant. */
-export const listDeliveries = statement(
+export const listDeliveriesSql = statement(
   'list_deliveries',
   `
 select seq::float8 as seq, id, connection, state, reason, purpose, attempt, vendor_id as "vendorId", turn_id as "turnId",
@@ -81,7 +68,7 @@ from outbox where id = $1 and tenant = $2`,
 const isRevivable = `settled_at is not null and call <> '{"erased":true}' and purpose <> 'live'`
 
 /** $1 tenant, $2 state, $3 since, $4 which connection or null, $5 how many. */
-export const findFailedDeliveries = statement(
+export const findFailedDeliveriesSql = statement(
   'find_failed_deliveries',
   `
 select id from outbox
@@ -100,7 +87,7 @@ const deliveryActSql = (what: string) => ({
 })
 
 /** $1 outbox id, $2 tenant, $3 by whom. An unknown call is sent again marked as possibly repeated; its messages are in flight again. */
-export const retryDelivery = statement(
+export const retryDeliverySql = statement(
   'retry_delivery',
   `
 with revived as (
@@ -129,7 +116,7 @@ select count(*)::int as revived from revived`,
 )
 
 /** $1 outbox id, $2 tenant, $3 by whom. */
-export const dropDelivery = statement(
+export const dropDeliverySql = statement(
   'drop_delivery',
   `
 with dropped as (

@@ -1,5 +1,5 @@
 // When the next turn, delivery or timer is due, for runtimes that sleep between invocations.
-import { type Database, statement } from './client.ts'
+import { type Db, statement } from './client.ts'
 
 /**
  * Held lanes are left out: their holder goes on with them, and if it died the regular round finds them. What stands at
@@ -20,15 +20,9 @@ with heads(due_at) as (
 select (extract(epoch from min(due_at) - now()) * 1000)::float8 as "dueInMs" from heads`,
 )
 
-export function createDueStore(
-  database: Database,
-  tenant: string,
-): { readonly nextDueMs: () => Promise<number | undefined> } {
-  return {
-    async nextDueMs() {
-      const [row] = await database.query<{ dueInMs: number | null }>(nextDue, [tenant])
-      const dueInMs = row?.dueInMs ?? null
-      return dueInMs === null ? undefined : Math.max(0, Math.ceil(dueInMs))
-    },
-  }
+/** Over turns, sends and timers: milliseconds until something is due that no process holds. Undefined: nothing waits. */
+export async function readNextDueMs(db: Db): Promise<number | undefined> {
+  const [row] = await db.query<{ dueInMs: number | null }>(nextDue, [db.tenant])
+  const dueInMs = row?.dueInMs ?? null
+  return dueInMs === null ? undefined : Math.max(0, Math.ceil(dueInMs))
 }

@@ -4,7 +4,7 @@
 import type { Rejection } from '../identity/rejected-requests.ts'
 import type { ErrorSource, ThrownError } from '../lib/errors.ts'
 import { auditPersonSql } from './audit-lines.ts'
-import { type Database, historyTimeSql, statement } from './client.ts'
+import { type Db, historyTimeSql, statement } from './client.ts'
 
 /** What an id turned out to name. */
 export type Hit = {
@@ -220,32 +220,31 @@ export type Facts = {
   readonly rejection?: Rejection
 }
 
-export interface ExplainStore {
-  /** Everything an index can find under this id; `dedupeKeys` are the claims it may stand for. */
-  search(asked: string, dedupeKeys: readonly string[], limit: number): Promise<readonly Hit[]>
-  /** The newest arrivals by ids that have no index: delivery, trace, and the platform's own message id. */
-  searchNewest(asked: string, limit: number): Promise<readonly Hit[]>
-  read(hit: Pick<Hit, 'kind' | 'id'>): Promise<Facts>
-}
-
 /** Ids without an index are looked for among this many arrivals: a fraction of a second, also on a full table. */
 const newestArrivals = 50_000
 
 const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-export function createExplainStore(database: Database, tenant: string): ExplainStore {
-  return {
-    search(asked, dedupeKeys, limit) {
-      const uuid = uuidPattern.test(asked) ? asked : null
-      return database.query<Hit>(searchId, [asked, uuid, JSON.stringify(dedupeKeys), limit, tenant])
-    },
-    searchNewest: (asked, limit) => database.query<Hit>(searchNewest, [asked, newestArrivals, limit, tenant]),
-    async read({ kind, id }) {
-      const params = [kind === 'message' ? id : null, kind === 'turn' ? id : null, kind === 'delivery' ? id : null]
-      const [facts] = await database.query<Facts>(explainFacts, [...params, tenant])
-      return facts ?? { message: null, turns: [], deliveries: [], edits: [], decisions: [] }
-    },
-  }
+/** Everything an index can find under this id; `dedupeKeys` are the claims it may stand for. */
+export function searchTimelines(
+  db: Db,
+  asked: string,
+  dedupeKeys: readonly string[],
+  limit: number,
+): Promise<readonly Hit[]> {
+  const uuid = uuidPattern.test(asked) ? asked : null
+  return db.query<Hit>(searchId, [asked, uuid, JSON.stringify(dedupeKeys), limit, db.tenant])
+}
+
+/** The newest arrivals by ids that have no index: delivery, trace, and the platform's own message id. */
+export function searchNewestTimelines(db: Db, asked: string, limit: number): Promise<readonly Hit[]> {
+  return db.query<Hit>(searchNewest, [asked, newestArrivals, limit, db.tenant])
+}
+
+export async function readTimelineFacts(db: Db, { kind, id }: Pick<Hit, 'kind' | 'id'>): Promise<Facts> {
+  const params = [kind === 'message' ? id : null, kind === 'turn' ? id : null, kind === 'delivery' ? id : null]
+  const [facts] = await db.query<Facts>(explainFacts, [...params, db.tenant])
+  return facts ?? { message: null, turns: [], deliveries: [], edits: [], decisions: [] }
 }
 
 // Columns with content are looked at for their presence alone.

@@ -2,8 +2,8 @@
 // in every replica.
 
 import { auditedActs } from './audit-lines.ts'
-import { type Database, isoTime, statement } from './client.ts'
-import { type PeopleOptions, settleKnown } from './pairings.ts'
+import { type Db, isoTime, statement } from './client.ts'
+import { settleKnown } from './pairings.ts'
 
 /** Weakest first. */
 export const grantRoles = ['viewer', 'operator', 'admin'] as const
@@ -47,31 +47,30 @@ export type Revocation =
   | { readonly kind: 'late'; readonly grant: GrantLine }
   | { readonly kind: 'unknown' }
 
-export interface GrantStore {
-  /** Newest first. */
-  list(filter: GrantFilter): Promise<readonly GrantLine[]>
-  /** Decides open pairings of the same person too. `messages`: how many of theirs go on, or end, with it. */
-  add(grant: NewGrant): Promise<{ readonly grant: GrantLine; readonly messages: number }>
-  revoke(id: string, by: string): Promise<Revocation>
+/** Newest first. */
+export function listGrants(
+  db: Db,
+  { subject, isEverything, limit, before }: GrantFilter,
+): Promise<readonly GrantLine[]> {
+  return db.query<GrantLine>(listGrantsSql, [db.tenant, subject, isEverything, limit, before])
 }
 
-export function createGrantStore(database: Database, { tenant, newId }: PeopleOptions): GrantStore {
-  return {
-    list: ({ subject, isEverything, limit, before }) =>
-      database.query<GrantLine>(listGrants, [tenant, subject, isEverything, limit, before]),
-    async add({ subject, effect, role, connection, agent, workspaceId, createdBy, expiresInMs }) {
-      const params = [subject, effect, role, connection, agent, workspaceId, createdBy, expiresInMs]
-      const [grant] = await database.query<GrantLine>(addGrant, [tenant, newId(), ...params])
-      if (grant === undefined) throw new RangeError('an insert returns its row')
-      return { grant, messages: await settleKnown(database, tenant, subject) }
-    },
-    async revoke(id, by) {
-      const [revoked] = await database.query<GrantLine>(revokeGrant, [tenant, id, by])
-      if (revoked !== undefined) return { kind: 'revoked', grant: revoked }
-      const [grant] = await database.query<GrantLine>(getGrant, [tenant, id])
-      return grant === undefined ? { kind: 'unknown' } : { kind: 'late', grant }
-    },
-  }
+/** Decides open pairings of the same person too. `messages`: how many of theirs go on, or end, with it. */
+export async function addGrant(
+  db: Db,
+  { subject, effect, role, connection, agent, workspaceId, createdBy, expiresInMs }: NewGrant,
+): Promise<{ readonly grant: GrantLine; readonly messages: number }> {
+  const params = [subject, effect, role, connection, agent, workspaceId, createdBy, expiresInMs]
+  const [grant] = await db.query<GrantLine>(addGrantSql, [db.tenant, db.newId(), ...params])
+  if (grant === undefined) throw new RangeError('an insert returns its row')
+  return { grant, messages: await settleKnown(db, db.tenant, subject) }
+}
+
+export async function revokeGrant(db: Db, id: string, by: string): Promise<Revocation> {
+  const [revoked] = await db.query<GrantLine>(revokeGrantSql, [db.tenant, id, by])
+  if (revoked !== undefined) return { kind: 'revoked', grant: revoked }
+  const [grant] = await db.query<GrantLine>(getGrant, [db.tenant, id])
+  return grant === undefined ? { kind: 'unknown' } : { kind: 'late', grant }
 }
 
 const state = `case when g.revoked_at is not null then 'revoked'
@@ -82,7 +81,7 @@ const line = `g.id, g.subject, g.effect, g.role, g.connection, g.agent, g.worksp
   ${isoTime('g.expires_at')} as "expiresAt", g.revoked_by as "revokedBy", ${isoTime('g.revoked_at')} as "revokedAt"`
 
 /** $1 tenant, $2 subject or null, $3 whether those that are over too, $4 how many, $5 before which id or null. */
-const listGrants = statement(
+const listGrantsSql = statement(
   'list_grants',
   `
 select ${line} from grants g
@@ -102,7 +101,7 @@ acted as (
 ),${auditedActs}`
 
 /** $1 tenant, $2 id, $3 subject, $4 effect, $5 role, $6 connection, $7 agent, $8 workspace, $9 by whom, $10 life in ms. */
-const addGrant = statement(
+const addGrantSql = statement(
   'add_grant',
   `
 with written as (
@@ -114,7 +113,7 @@ select ${line} from written g`,
 )
 
 /** $1 tenant, $2 id, $3 by whom. */
-const revokeGrant = statement(
+const revokeGrantSql = statement(
   'revoke_grant',
   `
 with written as (

@@ -1,6 +1,6 @@
 // Health samples behind metrics and readiness: how many messages, calls, lanes and timers are in which state, and since when.
 
-import type { Database } from './client.ts'
+import type { Db } from './client.ts'
 import { readHealthSample } from './health-sample.ts'
 import type { RetentionPolicy } from './retention.ts'
 
@@ -32,15 +32,10 @@ export type HealthSample = {
   readonly lastMs: number | null
 }
 
-interface HealthStore {
-  /** One statement with a deadline. Throws when the database does not answer. */
-  read(): Promise<readonly HealthSample[]>
-}
-
-export function createHealthStore(
-  database: Database,
-  tenant: string,
+/** One statement with a deadline. Throws when the database does not answer. */
+export function sampleHealth(
+  db: Pick<Db, 'observing' | 'tenant'>,
   { contentDays, receiptDays }: Pick<RetentionPolicy, 'contentDays' | 'receiptDays'>,
-): HealthStore {
-  return { read: () => database.observing.query<HealthSample>(readHealthSample, [tenant, contentDays, receiptDays]) }
+): Promise<readonly HealthSample[]> {
+  return db.observing.query<HealthSample>(readHealthSample, [db.tenant, contentDays, receiptDays])
 }

@@ -3,7 +3,7 @@
 import type { Bounce } from '../contract/inbound-event.ts'
 import type { JsonObject, OnceClaim, ProtocolReply, RecordWrite, Task } from '../contract/index.ts'
 import { accept, acceptOnce, acceptWithMore } from './accept.ts'
-import { type Database, storableJson } from './client.ts'
+import { type Db, storableJson } from './client.ts'
 import { rowVersion } from './row-version.ts'
 
 /** One inbound event on its way into the inbox. Only `queued` rows enter a lane. */
@@ -109,11 +109,6 @@ export type InboxOutcome =
   | { readonly kind: 'shut'; readonly reason: string }
   | { readonly kind: 'again' }
 
-export interface InboxStore {
-  /** One statement, one commit; outcomes in the order of the drafts. */
-  accept(drafts: readonly InboxDraft[]): Promise<readonly InboxOutcome[]>
-}
-
 type AcceptRow = {
   readonly ord: number
   readonly insertedId: string | null
@@ -127,15 +122,14 @@ type AcceptRow = {
   readonly refusal: string | null
 }
 
-export function createInboxStore(database: Database): InboxStore {
-  return {
-    async accept(drafts) {
-      const statement = drafts.some(hasMore) ? acceptWithMore : drafts.some(countsOnce) ? acceptOnce : accept
-      const rows = await database.accepting.query<AcceptRow>(statement, [serializeDrafts(drafts), database.isShared])
-      const byOrdinal = new Map(rows.map((row) => [row.ord, row]))
-      return drafts.map(({ state }, ord) => toInboxOutcome(byOrdinal.get(ord), state === 'refused'))
-    },
-  }
+/** Stores what came together. One statement, one commit; outcomes in the order of the drafts. */
+export type AcceptDrafts = (drafts: readonly InboxDraft[]) => Promise<readonly InboxOutcome[]>
+
+export async function acceptDrafts(db: Db, drafts: readonly InboxDraft[]): Promise<readonly InboxOutcome[]> {
+  const statement = drafts.some(hasMore) ? acceptWithMore : drafts.some(countsOnce) ? acceptOnce : accept
+  const rows = await db.accepting.query<AcceptRow>(statement, [serializeDrafts(drafts), db.isShared])
+  const byOrdinal = new Map(rows.map((row) => [row.ord, row]))
+  return drafts.map(({ state }, ord) => toInboxOutcome(byOrdinal.get(ord), state === 'refused'))
 }
 
 function hasMore({ task, also, originals, bounce, effects, sends, cancels, isFarewell }: InboxDraft): boolean {

@@ -1,6 +1,6 @@
 // The journal of a turn: every effect is a step row, started before it and finished after it.
 import type { Json } from '../contract/index.ts'
-import { type Database, type Param, statement } from './client.ts'
+import { type Db, type Param, statement } from './client.ts'
 
 export type StepAddress = {
   readonly conversationId: string
@@ -85,28 +85,25 @@ type BeginRow = {
   readonly stoppedBy: string | null
 }
 
-export function createJournalStore(database: Database, { holder }: { readonly holder: string }): JournalStore {
+export function createJournalStore(db: Db): JournalStore {
   const fencedStepParams = (at: StepAddress): readonly Param[] => [
     at.conversationId,
-    holder,
+    db.holder,
     at.epoch,
     at.journalTurn,
     at.step,
   ]
   return {
     async begin(at, { isIdempotent, label }) {
-      const rows = await database.query<BeginRow>(beginStep, [...fencedStepParams(at), at.turnId, isIdempotent, label])
+      const rows = await db.query<BeginRow>(beginStep, [...fencedStepParams(at), at.turnId, isIdempotent, label])
       return stepState(rows[0], isIdempotent)
     },
     async finish(at, end) {
-      const [row] = await database.query<{ ended: number }>(finishStep, [
-        ...fencedStepParams(at),
-        ...stepEndParams(end),
-      ])
+      const [row] = await db.query<{ ended: number }>(finishStep, [...fencedStepParams(at), ...stepEndParams(end)])
       return (row?.ended ?? 0) > 0
     },
     async record(at, end, tookMs) {
-      const [row] = await database.query<{ ended: number }>(recordStep, [
+      const [row] = await db.query<{ ended: number }>(recordStep, [
         ...fencedStepParams(at),
         ...stepEndParams(end),
         tookMs,
@@ -114,10 +111,10 @@ export function createJournalStore(database: Database, { holder }: { readonly ho
       return (row?.ended ?? 0) > 0
     },
     async past(turnId) {
-      const [row] = await database.query<TurnPast>(turnPast, [turnId])
+      const [row] = await db.query<TurnPast>(turnPast, [turnId])
       return row ?? { journalTurn: turnId, steps: [], view: null, isErased: false }
     },
-    remoteSteps: (journalTurn) => database.query<RemoteStep>(remoteSteps, [journalTurn]),
+    remoteSteps: (journalTurn) => db.query<RemoteStep>(remoteSteps, [journalTurn]),
   }
 }
 

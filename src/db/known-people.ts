@@ -12,11 +12,19 @@ export function createPeople(
       const [row] = await database.query<{ isKnown: boolean }>(knowsSubject, [tenant, connection, subject])
       return row?.isKnown === true
     },
-    async isAdmitted(subject) {
-      const [row] = await database.query<{ isKnown: boolean }>(isKnownPerson, [tenant, connection, subject])
-      return row?.isKnown === true
-    },
+    isAdmitted: (subject) => isAdmittedPerson(database, tenant, connection, subject),
   }
+}
+
+/** An operator admitted them on the connection, or they were answered there before. */
+export async function isAdmittedPerson(
+  database: Database,
+  tenant: string,
+  connection: string,
+  subject: string,
+): Promise<boolean> {
+  const [row] = await database.query<{ isKnown: boolean }>(isKnownPerson, [tenant, connection, subject])
+  return row?.isKnown === true
 }
 
 // Known are people whom an operator admitted, and people who were answered there before: the limits of strangers never apply to

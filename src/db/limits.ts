@@ -1,5 +1,5 @@
 // Rate limits of callers: how often one asked in the current window. Rows, so that replicas count together.
-import { type Database, statement } from './client.ts'
+import { type Db, statement } from './client.ts'
 
 /** `scope` names who and what is counted; it holds no name of a person. */
 export type Counted = { readonly scope: string; readonly count: number; readonly perMs: number }
@@ -7,20 +7,16 @@ export type Counted = { readonly scope: string; readonly count: number; readonly
 /** `used` counts the request itself; one more than `count` where it was too many. */
 export type Spent = { readonly scope: string; readonly used: number; readonly resetMs: number }
 
-export interface LimitStore {
-  /** One statement, whatever is counted. */
-  spend(counted: readonly Counted[]): Promise<readonly Spent[]>
-}
-
-export function createLimitStore(database: Database, tenant: string): LimitStore {
-  return { spend: (counted) => database.query<Spent>(spendLimits, [tenant, JSON.stringify(counted)]) }
+/** One statement, whatever is counted. */
+export function spendLimits(db: Db, counted: readonly Counted[]): Promise<readonly Spent[]> {
+  return db.query<Spent>(spendLimitsSql, [db.tenant, JSON.stringify(counted)])
 }
 
 // A counter is kept as one instant, as the limits of sending are: it stands behind the beginning of its window by a piece of the
 // window per request, so that a new window needs no clearing.
 
 /** $1 tenant, $2 what is counted as JSON. Rows are taken in a fixed order, so that two replicas cannot deadlock. */
-const spendLimits = statement(
+const spendLimitsSql = statement(
   'spend_limits',
   `
 with asked as materialized (

@@ -1,8 +1,7 @@
 // Rows written while a turn runs, under the fence of its lane: live messages, and notices to people who wait behind one.
-
 import type { QueuedCall } from '../contract/delivery.ts'
 import type { JsonObject, NormalizedResponse } from '../contract/index.ts'
-import { type Database, statement, storableJson } from './client.ts'
+import { type Db, statement, storableJson } from './client.ts'
 import { rowVersion } from './row-version.ts'
 
 export type NewLiveRow = {
@@ -24,39 +23,33 @@ export type WaitNotice = {
   readonly calls: readonly Pick<QueuedCall, 'id' | 'ordinal' | 'orderKey' | 'call' | 'clientId'>[]
 }
 
-export interface LiveStore {
-  /** `known`: an earlier attempt of the turn wrote it. */
-  open(
-    hold: { readonly conversationId: string; readonly epoch: number },
-    row: NewLiveRow,
-  ): Promise<'opened' | 'known' | 'lease_lost'>
-  find(turnId: string): Promise<LiveRow | undefined>
-  /** Once per message, however often it is asked for; none of a message that is taken up by now. How many calls were written. */
-  tellWaiting(
-    hold: { readonly conversationId: string; readonly epoch: number },
-    turnId: string,
-    notices: readonly WaitNotice[],
-  ): Promise<number>
+/** `known`: an earlier attempt of the turn wrote it. */
+export async function openLiveReply(
+  db: Db,
+  hold: { readonly conversationId: string; readonly epoch: number },
+  { id, turnId, orderKey, call, clientId }: NewLiveRow,
+): Promise<'opened' | 'known' | 'lease_lost'> {
+  const params = [hold.conversationId, db.holder, hold.epoch, turnId, id, orderKey, storableJson(call), clientId]
+  const [row] = await db.query<{ held: number; opened: number }>(openLive, params)
+  if ((row?.held ?? 0) === 0) return 'lease_lost'
+  return (row?.opened ?? 0) > 0 ? 'opened' : 'known'
 }
 
-export function createLiveStore(database: Database, { holder }: { readonly holder: string }): LiveStore {
-  return {
-    async open(hold, { id, turnId, orderKey, call, clientId }) {
-      const params = [hold.conversationId, holder, hold.epoch, turnId, id, orderKey, storableJson(call), clientId]
-      const [row] = await database.query<{ held: number; opened: number }>(openLive, params)
-      if ((row?.held ?? 0) === 0) return 'lease_lost'
-      return (row?.opened ?? 0) > 0 ? 'opened' : 'known'
-    },
-    async find(turnId) {
-      const [row] = await database.query<LiveRow>(findLive, [turnId])
-      return row
-    },
-    async tellWaiting(hold, turnId, notices) {
-      const params = [hold.conversationId, holder, hold.epoch, turnId, storableJson(notices)]
-      const [row] = await database.query<{ sent: number }>(tellWaiting, params)
-      return row?.sent ?? 0
-    },
-  }
+export async function findLiveReply(db: Db, turnId: string): Promise<LiveRow | undefined> {
+  const [row] = await db.query<LiveRow>(findLive, [turnId])
+  return row
+}
+
+/** Once per message, however often it is asked for; none of a message that is taken up by now. How many calls were written. */
+export async function notifyWaiting(
+  db: Db,
+  hold: { readonly conversationId: string; readonly epoch: number },
+  turnId: string,
+  notices: readonly WaitNotice[],
+): Promise<number> {
+  const params = [hold.conversationId, db.holder, hold.epoch, turnId, storableJson(notices)]
+  const [row] = await db.query<{ sent: number }>(tellWaiting, params)
+  return row?.sent ?? 0
 }
 
 // A live message is ordinal 0 of its turn. These rows are sent in order like any other and not counted as answers.

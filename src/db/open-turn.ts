@@ -35,7 +35,7 @@ type Rooms = {
   readonly overhears: string
 }
 
-const openTurnSql = (rooms: Rooms): string => `
+const openTurnText = (rooms: Rooms): string => `
 with ${lane},
 given as (
   select t.* from lane, json_to_record(coalesce($4::text, '{}')::json) as t(
@@ -196,15 +196,15 @@ freed as (
 select count(*)::int as held from lane`
 
 /** $4 turn, $5 dispositions (JSON), $6 members (JSON). Without a turn the lane is given back at once. */
-export const openTurn = statement(
+export const openTurnSql = statement(
   'open_turn',
-  openTurnSql({ given: '', lines: '0', disposed: '', emptied: '', settled: '', overhears: '' }),
+  openTurnText({ given: '', lines: '0', disposed: '', emptied: '', settled: '', overhears: '' }),
 )
 
 /** The same where there is ambient context to store or to give: most turns do not need it. */
 export const openRoomTurn = statement(
   'open_room_turn',
-  openTurnSql({
+  openTurnText({
     given: ', recall json, unheard uuid',
     lines: '(select count(*) from recalled)',
     disposed: ', ambient json',
@@ -215,7 +215,7 @@ export const openRoomTurn = statement(
 )
 
 /** $4 turn. */
-export const resumeTurn = statement(
+export const resumeTurnSql = statement(
   'resume_turn',
   `
 with ${lane},
@@ -232,7 +232,7 @@ select count(*)::int as held from turn`,
  * $4 turn, $5 delay in ms, $6 code of what made it necessary, $7 what is said about it (JSON). Members go back to the queue and
  * run alone from now on.
  */
-const splitTurnSql = (calls: string): string => `
+const splitTurnText = (calls: string): string => `
 with ${lane},
 given as (select $7::text::json as calls),
 turn as (
@@ -259,15 +259,15 @@ freed as (
 )
 select count(*)::int as held from turn`
 
-export const splitTurn = statement('split_turn', splitTurnSql(turnCalls('')))
+export const splitTurnSql = statement('split_turn', splitTurnText(turnCalls('')))
 /** The same for a turn that opened a live message. */
-export const splitLiveTurn = statement('split_live_turn', splitTurnSql(liveTurnCalls('')))
+export const splitLiveTurn = statement('split_live_turn', splitTurnText(liveTurnCalls('')))
 
 /**
  * $4 delay in ms, $5 cause, $6 code. The turn stays open; only a failure counts against it. A holder that never began the
  * turn gives the lane back without a mark on it, unless it failed on it.
  */
-export const releaseLane = statement(
+export const releaseLaneSql = statement(
   'release_lane',
   `
 with ${lane},
@@ -300,7 +300,7 @@ select count(*)::int as held from lane`,
 )
 
 /** $1 holds as JSON, $2 holder, $3 lease in ms. Counted from when it is written: it may have waited for a lock or a frozen server. */
-export const renewLanes = statement(
+export const renewLanesSql = statement(
   'renew_lanes',
   `
 with asked as materialized (select * from json_to_recordset($1::text::json) as h("conversationId" uuid, epoch bigint)),

@@ -1,9 +1,8 @@
 // The outbox: send lanes are claimed, calls started, settled and released, every write fenced. One row is one vendor call.
-
 import type { RateLimit } from '../contract/capabilities.ts'
 import type { QueuedCall } from '../contract/delivery.ts'
 import type { JsonObject } from '../contract/index.ts'
-import { type Database, historyEntrySql, historyTimeSql, type Param, statement, storableJson } from './client.ts'
+import { type Db, historyEntrySql, historyTimeSql, type Param, statement, storableJson } from './client.ts'
 import {
   isCallSettledSql,
   isQuestionOpenSql,
@@ -14,7 +13,6 @@ import {
 } from './questions.ts'
 import { isReadable, readableRows, rowVersion } from './row-version.ts'
 import { mayTakeOver } from './take-over.ts'
-import type { LeaseOptions } from './turns.ts'
 
 type SendHold = {
   readonly tenant: string
@@ -108,28 +106,6 @@ export type Settlement = {
 /** `late`: it stays open, to be edited into the outcome of its question. `lease_lost`: nothing was written. */
 export type SettleResult = 'settled' | 'late' | 'lease_lost'
 
-export interface OutboxStore {
-  /** Free lanes of other connections than `full`, apart from those whose next call only a newer release can read. */
-  claim(limit: number, full?: readonly string[]): Promise<readonly HeldSendLane[]>
-  start(
-    hold: SendHold,
-    call: OpenCall,
-    limits: { readonly connection?: RateLimit; readonly conversation?: RateLimit },
-    how?: {
-      /** What the conversation shares its limit with; without it: nothing. */
-      readonly place?: string | undefined
-      /** It asks what was open when it was claimed: begun only if it still is. */
-      readonly mustBeAsked?: boolean
-      /** An earlier start of the same try may have been committed: it counts. */
-      readonly isRepeat?: boolean
-    },
-  ): Promise<StartResult>
-  /** `isRepeat`: an earlier try to settle it so may have been committed, and counts. */
-  settle(hold: SendHold, call: OpenCall, settlement: Settlement, isRepeat?: boolean): Promise<SettleResult>
-  release(hold: SendHold, delayMs: number): Promise<boolean>
-  repair(hold: SendHold): Promise<boolean>
-}
-
 /** Calls read per claimed lane: a long reply goes out in one hold, a longer one in several. */
 const callsPerHold = 8
 
@@ -144,58 +120,89 @@ type ClaimedLane = HeldSendLane & { readonly calls: readonly (OpenCall & { reado
 
 type StandingRow = { readonly state: string; readonly reason: string | null; readonly isSettled: boolean }
 
-export function createOutboxStore(
-  database: Database,
-  { holder, leaseMs, tenant, takeOver }: LeaseOptions,
-): OutboxStore {
-  /** Undefined: this hold has not begun it. */
-  const findUncertainCall = async (hold: SendHold, { id }: OpenCall): Promise<StandingRow | undefined> => {
-    const [row] = await database.query<StandingRow>(callUnder, [hold.tenant, id, hold.epoch])
-    return row
-  }
-  const fence = (hold: SendHold): Param[] => [hold.tenant, hold.connection, hold.orderKey, holder, hold.epoch]
-  return {
-    async claim(limit, full = []) {
-      const gap = [takeOver?.lastSeen() ?? null, takeOver?.gapMs ?? 0]
-      const params = [limit, holder, leaseMs, callsPerHold, tenant, ...gap]
-      const lanes = await (full.length === 0
-        ? database.query<ClaimedLane>(claimSends, params)
-        : database.query<ClaimedLane>(claimOtherSends, [...params, storableJson(full)]))
-      return lanes.map((lane) => ({ ...lane, calls: readableRows(lane.calls) }))
-    },
-    async start(hold, call, limits, { place, mustBeAsked = false, isRepeat = false } = {}) {
-      // A second start would be rejected by the limit that the first one used up.
-      if (isRepeat && (await findUncertainCall(hold, call))?.state === 'sending') return { kind: 'started' }
-      const buckets = [...bucket(limits.connection), ...bucket(limits.conversation)]
-      const params = [...fence(hold), call.id, ...buckets, place ?? hold.orderKey, mustBeAsked]
-      const [row] = await database.query<StartRow>(startSend, params)
-      if (row === undefined || row.held === 0) return { kind: 'lease_lost' }
-      if (row.begun > 0) return { kind: 'started' }
-      if (!row.isOpen) return { kind: 'settled' }
-      if (row.waitMs <= 0 && mustBeAsked) return { kind: 'decided' }
-      return { kind: 'wait', waitMs: Math.max(1, Math.ceil(row.waitMs)) }
-    },
-    async settle(hold, call, settlement, isRepeat = false) {
-      const stored = isRepeat ? await findUncertainCall(hold, call) : undefined
-      if (stored !== undefined && stored.state !== 'sending')
-        return !stored.isSettled && stored.reason === 'decided_meanwhile' ? 'late' : 'settled'
-      const params = [...fence(hold), call.id, storableJson(settlement)]
-      const [row] = await database.query<{ settled: number; isLate: boolean }>(settleSend, params)
-      if (row === undefined || row.settled === 0) return 'lease_lost'
-      return row.isLate ? 'late' : 'settled'
-    },
-    async release(hold, delayMs) {
-      return (await database.query(releaseSend, [...fence(hold), delayMs])).length > 0
-    },
-    repair: (hold) =>
-      database.transaction(async (sql) => {
-        const [lane] = await sql.query<{ pending: number }>(lockSendLane, fence(hold))
-        if (lane === undefined) return false
-        const key = [hold.tenant, hold.connection, hold.orderKey]
-        const [counted] = await sql.query<{ pending: number }>(recountSendLane, key)
-        return counted?.pending !== lane.pending
-      }),
-  }
+/** Free lanes of other connections than `full`, apart from those whose next call only a newer release can read. */
+export async function claimSends(
+  db: Db,
+  limit: number,
+  full: readonly string[] = [],
+): Promise<readonly HeldSendLane[]> {
+  const gap = [db.takeOver?.lastSeen() ?? null, db.takeOver?.gapMs ?? 0]
+  const params = [limit, db.holder, db.leaseMs, callsPerHold, db.tenant, ...gap]
+  const lanes = await (full.length === 0
+    ? db.query<ClaimedLane>(claimSendsSql, params)
+    : db.query<ClaimedLane>(claimOtherSends, [...params, storableJson(full)]))
+  return lanes.map((lane) => ({ ...lane, calls: readableRows(lane.calls) }))
+}
+
+export async function startSend(
+  db: Db,
+  hold: SendHold,
+  call: OpenCall,
+  limits: { readonly connection?: RateLimit; readonly conversation?: RateLimit },
+  {
+    place,
+    mustBeAsked = false,
+    isRepeat = false,
+  }: {
+    /** What the conversation shares its limit with; without it: nothing. */
+    readonly place?: string | undefined
+    /** It asks what was open when it was claimed: begun only if it still is. */
+    readonly mustBeAsked?: boolean
+    /** An earlier start of the same try may have been committed: it counts. */
+    readonly isRepeat?: boolean
+  } = {},
+): Promise<StartResult> {
+  // A second start would be rejected by the limit that the first one used up.
+  if (isRepeat && (await findUncertainCall(db, hold, call))?.state === 'sending') return { kind: 'started' }
+  const buckets = [...bucket(limits.connection), ...bucket(limits.conversation)]
+  const params = [...fence(db, hold), call.id, ...buckets, place ?? hold.orderKey, mustBeAsked]
+  const [row] = await db.query<StartRow>(startSendSql, params)
+  if (row === undefined || row.held === 0) return { kind: 'lease_lost' }
+  if (row.begun > 0) return { kind: 'started' }
+  if (!row.isOpen) return { kind: 'settled' }
+  if (row.waitMs <= 0 && mustBeAsked) return { kind: 'decided' }
+  return { kind: 'wait', waitMs: Math.max(1, Math.ceil(row.waitMs)) }
+}
+
+/** `isRepeat`: an earlier try to settle it so may have been committed, and counts. */
+export async function settleSend(
+  db: Db,
+  hold: SendHold,
+  call: OpenCall,
+  settlement: Settlement,
+  isRepeat: boolean = false,
+): Promise<SettleResult> {
+  const stored = isRepeat ? await findUncertainCall(db, hold, call) : undefined
+  if (stored !== undefined && stored.state !== 'sending')
+    return !stored.isSettled && stored.reason === 'decided_meanwhile' ? 'late' : 'settled'
+  const params = [...fence(db, hold), call.id, storableJson(settlement)]
+  const [row] = await db.query<{ settled: number; isLate: boolean }>(settleSendSql, params)
+  if (row === undefined || row.settled === 0) return 'lease_lost'
+  return row.isLate ? 'late' : 'settled'
+}
+
+export async function releaseSendLane(db: Db, hold: SendHold, delayMs: number): Promise<boolean> {
+  return (await db.query(releaseSend, [...fence(db, hold), delayMs])).length > 0
+}
+
+export function repairSendLane(db: Db, hold: SendHold): Promise<boolean> {
+  return db.transaction(async (sql) => {
+    const [lane] = await sql.query<{ pending: number }>(lockSendLane, fence(db, hold))
+    if (lane === undefined) return false
+    const key = [hold.tenant, hold.connection, hold.orderKey]
+    const [counted] = await sql.query<{ pending: number }>(recountSendLane, key)
+    return counted?.pending !== lane.pending
+  })
+}
+
+/** Undefined: this hold has not begun it. */
+async function findUncertainCall(db: Db, hold: SendHold, { id }: OpenCall): Promise<StandingRow | undefined> {
+  const [row] = await db.query<StandingRow>(callUnder, [hold.tenant, id, hold.epoch])
+  return row
+}
+
+function fence(db: Db, hold: SendHold): Param[] {
+  return [hold.tenant, hold.connection, hold.orderKey, db.holder, hold.epoch]
 }
 
 /** Interval between two calls, and how far ahead a burst may run, in milliseconds. */
@@ -251,7 +258,7 @@ select h.tenant, h.connection, h.order_key as "orderKey", h.epoch::float8 as epo
     order by o.seq limit $4) w), '[]') as calls
 from held h`
 
-export const claimSends = statement('claim_sends', claimSendLanesSql())
+export const claimSendsSql = statement('claim_sends', claimSendLanesSql())
 
 /** $8: keys of the connections whose share of the slots is taken, as JSON. */
 const claimOtherSends = statement(
@@ -272,7 +279,7 @@ const bucketWait = (interval: string, burst: string): string => `(
  * them with, or its own order key. $12: whether it is sent now; a call whose question is over is not begun then.
  * A limit is a bucket kept as one instant: it may run ahead of now by at most the burst.
  */
-export const startSend = statement(
+export const startSendSql = statement(
   'start_send',
   `
 with ${lane},
@@ -317,7 +324,7 @@ select (select count(*)::int from lane) as held, (select count(*)::int from begu
  * and its messages answered; one that cannot arrive makes them dead, cancels the later parts and leaves one notice. A question that
  * arrived after its decision stays open once more, to be edited into its outcome.
  */
-export const settleSend = statement(
+export const settleSendSql = statement(
   'settle_send',
   `
 with ${lane},

@@ -80,7 +80,7 @@ select c.sender_group as "fullGroup", c.is_news as "isNews" from counted c`,
 )
 
 /** $1 tenant. Who waits, by group, where some were not taken or a group is more than a few; the largest first. */
-export const listPairingGroups = statement(
+export const listPairingGroupsSql = statement(
   'list_pairing_groups',
   `
 with waiting as (

@@ -3,8 +3,8 @@
 import type { JsonObject } from '../contract/index.ts'
 import type { IdSource } from '../lib/ids.ts'
 import { auditedActs, auditedMessages } from './audit-lines.ts'
-import { type Database, isoTime, type Param, statement } from './client.ts'
-import { askPairingRoom, deletePairingOverflows, listPairingGroups } from './pairing-room.ts'
+import { type Database, type Db, isoTime, type Param, statement } from './client.ts'
+import { askPairingRoom, deletePairingOverflows, listPairingGroupsSql } from './pairing-room.ts'
 import { notifyPayloadSql } from './resume-signal.ts'
 import { rowVersion } from './row-version.ts'
 
@@ -73,24 +73,6 @@ export type PairingGroup = {
   readonly notTaken: number
 }
 
-export interface PairingStore {
-  /** Whether one more may wait; where not, the message is counted. The commit that makes the pairing has the last word. */
-  findRoom(asked: PairingAsk): Promise<PairingRoom>
-  /** Groups of which many wait, or some were not taken. */
-  groups(): Promise<readonly PairingGroup[]>
-  /** Those that wait first, then the newest. */
-  list(filter: PairingFilter): Promise<readonly PairingLine[]>
-  /** `code` as it is stored. One that waits goes before one that was decided. */
-  find(code: string): Promise<PairingLine | undefined>
-  /**
-   * Lets them in where the rule that held them asks for it, and nowhere else; with this one agent only, if one is named. Their
-   * messages go back to the queue.
-   */
-  approve(code: string, by: Decider, onlyAgent?: string): Promise<PairingDecision>
-  /** Their messages end. With `isBlocked` whatever else they write there is refused as well. */
-  reject(code: string, by: Decider, isBlocked: boolean): Promise<PairingDecision>
-}
-
 // A decision is committed before the messages it frees are touched; both halves may be repeated.
 
 /** More than any pairing holds. */
@@ -99,35 +81,63 @@ const perRound = 200
 
 export type PeopleOptions = { readonly tenant: string; readonly newId: IdSource }
 
-export function createPairingStore(database: Database, { tenant, newId }: PeopleOptions): PairingStore {
-  const findPairingByCode = async (code: string): Promise<PairingLine | undefined> =>
-    (await database.query<PairingLine>(findPairing, [tenant, code]))[0]
-  const decidePairingByCode = async (code: string, verdict: readonly Param[]): Promise<PairingDecision> => {
-    const params = [tenant, code, ...verdict, newId()]
-    const [decided] = await database.query<PairingLine>(decidePairing, params)
-    const pairing = decided ?? (await findPairingByCode(code))
-    if (pairing === undefined) return { kind: 'unknown' }
-    // Also when another operator decided: that process may have died before this.
-    const messages = await settlePairing(database, pairing.id)
-    return decided === undefined ? { kind: 'late', pairing } : { kind: 'decided', pairing, messages }
-  }
-  return {
-    list: ({ status, limit, before }) => database.query<PairingLine>(listPairings, [tenant, status, limit, before]),
-    find: findPairingByCode,
-    groups: () => database.query<PairingGroup>(listPairingGroups, [tenant]),
-    async findRoom({ connection, group, perConnection, perGroup, agent, conversationId, inboxId, traceId }) {
-      const about = [agent, conversationId, inboxId, traceId]
-      const params = [tenant, connection, group, perConnection, perGroup, ...about]
-      const [full] = await database.query<{ fullGroup: string; isNews: boolean }>(askPairingRoom, params)
-      return full === undefined
-        ? { kind: 'free' }
-        : { kind: 'full', group: full.fullGroup || null, isNews: full.isNews }
-    },
-    approve: (code, { name, subject }, onlyAgent) =>
-      decidePairingByCode(code, ['approved', name, subject, 'allow', onlyAgent ?? null]),
-    reject: (code, { name, subject }, isBlocked) =>
-      decidePairingByCode(code, ['rejected', name, subject, isBlocked ? 'deny' : null, null]),
-  }
+/** Those that wait first, then the newest. */
+export function listPairings(db: Db, { status, limit, before }: PairingFilter): Promise<readonly PairingLine[]> {
+  return db.query<PairingLine>(listPairingsSql, [db.tenant, status, limit, before])
+}
+
+/** `code` as it is stored. One that waits goes before one that was decided. */
+export async function findPairing(db: Db, code: string): Promise<PairingLine | undefined> {
+  return (await db.query<PairingLine>(findPairingSql, [db.tenant, code]))[0]
+}
+
+/** Groups of which many wait, or some were not taken. */
+export function listPairingGroups(db: Db): Promise<readonly PairingGroup[]> {
+  return db.query<PairingGroup>(listPairingGroupsSql, [db.tenant])
+}
+
+/** Whether one more may wait; where not, the message is counted. The commit that makes the pairing has the last word. */
+export async function checkPairingRoom(
+  db: Db,
+  { connection, group, perConnection, perGroup, agent, conversationId, inboxId, traceId }: PairingAsk,
+): Promise<PairingRoom> {
+  const about = [agent, conversationId, inboxId, traceId]
+  const params = [db.tenant, connection, group, perConnection, perGroup, ...about]
+  const [full] = await db.query<{ fullGroup: string; isNews: boolean }>(askPairingRoom, params)
+  return full === undefined ? { kind: 'free' } : { kind: 'full', group: full.fullGroup || null, isNews: full.isNews }
+}
+
+/**
+ * Lets them in where the rule that held them asks for it, and nowhere else; with this one agent only, if one is named. Their
+ * messages go back to the queue.
+ */
+export function approvePairing(
+  db: Db,
+  code: string,
+  { name, subject }: Decider,
+  onlyAgent?: string,
+): Promise<PairingDecision> {
+  return decidePairingByCode(db, code, ['approved', name, subject, 'allow', onlyAgent ?? null])
+}
+
+/** Their messages end. With `isBlocked` whatever else they write there is refused as well. */
+export function rejectPairing(
+  db: Db,
+  code: string,
+  { name, subject }: Decider,
+  isBlocked: boolean,
+): Promise<PairingDecision> {
+  return decidePairingByCode(db, code, ['rejected', name, subject, isBlocked ? 'deny' : null, null])
+}
+
+async function decidePairingByCode(db: Db, code: string, verdict: readonly Param[]): Promise<PairingDecision> {
+  const params = [db.tenant, code, ...verdict, db.newId()]
+  const [decided] = await db.query<PairingLine>(decidePairing, params)
+  const pairing = decided ?? (await findPairing(db, code))
+  if (pairing === undefined) return { kind: 'unknown' }
+  // Also when another operator decided: that process may have died before this.
+  const messages = await settlePairing(db, pairing.id)
+  return decided === undefined ? { kind: 'late', pairing } : { kind: 'decided', pairing, messages }
 }
 
 /** After a grant or a link: pairings of that person that it decides. Returns how many messages go on, or end. */
@@ -243,7 +253,7 @@ const line = `p.id, p.code, ${status} as status, p.connection, p.agent, p.subjec
   ${isoTime('p.decided_at')} as "decidedAt", p.decided_by as "decidedBy"`
 
 /** $1 tenant, $2 status or null, $3 how many, $4 behind which id or null. */
-const listPairings = statement(
+const listPairingsSql = statement(
   'list_pairings',
   `
 select ${line} from pairings p
@@ -254,7 +264,7 @@ order by p.status = 'pending' desc, p.id desc limit $3`,
 )
 
 /** $1 tenant, $2 code. */
-const findPairing = statement(
+const findPairingSql = statement(
   'find_pairing',
   `
 select ${line} from pairings p where p.tenant = $1 and p.code = $2

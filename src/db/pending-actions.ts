@@ -5,7 +5,7 @@ import type { ApprovalDecision, PendingAction, PendingActionStatus } from '../ag
 import { approverRoles, type Resolvers } from '../agents/approvals/terms.ts'
 import { assuranceClasses, type Json, type JsonObject } from '../contract/index.ts'
 import { auditedAct } from './audit-lines.ts'
-import { type Database, isoTime, statement, storableJson } from './client.ts'
+import { type Db, isoTime, statement, storableJson } from './client.ts'
 import { withdrawQuestions } from './questions.ts'
 import { resumeSignal } from './resume-signal.ts'
 
@@ -87,66 +87,68 @@ export type StoredAction = {
   readonly resume: JsonObject | null
 }
 
-export interface PendingActionStore {
-  get(scope: ActionScope, id: string): Promise<ActionLine | undefined>
-  /** Those that wait, by the end of their id; and what this very turn decided before it was interrupted. */
-  find(
-    scope: ActionScope,
-    wanted: { readonly code: string | null; readonly origin: string },
-  ): Promise<readonly ActionLine[]>
-  list(scope: ActionScope, filter: ActionFilter): Promise<readonly ActionLine[]>
-  /** How many there are of each status. */
-  summary(scope: ActionScope): Promise<Readonly<Record<PendingActionStatus, number>>>
-  /** Compare and set, with the signal that wakes the paused run, in one statement. */
-  resolve(id: string, verdict: Verdict, resolver: Resolver): Promise<Resolution>
-  load(tenant: string, id: string): Promise<StoredAction | undefined>
+export async function getPendingAction(db: Db, scope: ActionScope, id: string): Promise<ActionLine | undefined> {
+  const row = await readActionRow(db, scope, id)
+  return row === undefined ? undefined : toActionLine(row)
 }
 
-export function createPendingActionStore(database: Database): PendingActionStore {
-  const readActionRow = async (scope: ActionScope, id: string): Promise<Row | undefined> =>
-    (await database.query<Row>(getAction, [...actionScopeParams(scope), id]))[0]
-  return {
-    async get(scope, id) {
-      const row = await readActionRow(scope, id)
-      return row === undefined ? undefined : toActionLine(row)
-    },
-    async find(scope, { code, origin }) {
-      return (await database.query<Row>(findActions, [...actionScopeParams(scope), code, origin])).map(toActionLine)
-    },
-    async list(scope, { status, limit, before }) {
-      return (await database.query<Row>(listActions, [...actionScopeParams(scope), status, limit, before])).map(
-        toActionLine,
-      )
-    },
-    async summary(scope) {
-      const rows = await database.query<{ status: PendingActionStatus; count: number }>(
-        countActions,
-        actionScopeParams(scope),
-      )
-      const none = { pending: 0, accepted: 0, rejected: 0, expired: 0, deleted: 0 }
-      return { ...none, ...Object.fromEntries(rows.map(({ status, count }) => [status, count])) }
-    },
-    async resolve(id, verdict, resolver) {
-      const { name, isOperator, scope, role = null, assurance = null, isInChat = false } = resolver
-      const { status, hash, ...told } = verdict
-      const isOutside = isOperator && !isInChat
-      const more = isOutside ? { by: 'an operator', ...told } : told
-      const params = [id, status, name, isOperator, hash ?? null, storableJson(more)]
-      const [row] = await database.query<Row>(resolveAction, [
-        ...actionScopeParams(scope),
-        ...params,
-        database.isShared,
-        role,
-        assurance,
-        isOutside,
-      ])
-      if (row !== undefined) return { kind: 'resolved', action: toActionLine(row), isDuplicate: false }
-      return explained(await readActionRow(scope, id), verdict, resolver)
-    },
-    async load(tenant, id) {
-      return (await database.query<StoredAction>(loadAction, [tenant, id]))[0]
-    },
-  }
+/** Those that wait, by the end of their id; and what this very turn decided before it was interrupted. */
+export async function findPendingActions(
+  db: Db,
+  scope: ActionScope,
+  { code, origin }: { readonly code: string | null; readonly origin: string },
+): Promise<readonly ActionLine[]> {
+  return (await db.query<Row>(findActions, [...actionScopeParams(scope), code, origin])).map(toActionLine)
+}
+
+export async function listPendingActions(
+  db: Db,
+  scope: ActionScope,
+  { status, limit, before }: ActionFilter,
+): Promise<readonly ActionLine[]> {
+  return (await db.query<Row>(listActions, [...actionScopeParams(scope), status, limit, before])).map(toActionLine)
+}
+
+/** How many there are of each status. */
+export async function countPendingActions(
+  db: Db,
+  scope: ActionScope,
+): Promise<Readonly<Record<PendingActionStatus, number>>> {
+  const rows = await db.query<{ status: PendingActionStatus; count: number }>(countActions, actionScopeParams(scope))
+  const none = { pending: 0, accepted: 0, rejected: 0, expired: 0, deleted: 0 }
+  return { ...none, ...Object.fromEntries(rows.map(({ status, count }) => [status, count])) }
+}
+
+/** Compare and set, with the signal that wakes the paused run, in one statement. */
+export async function resolvePendingAction(
+  db: Db,
+  id: string,
+  verdict: Verdict,
+  resolver: Resolver,
+): Promise<Resolution> {
+  const { name, isOperator, scope, role = null, assurance = null, isInChat = false } = resolver
+  const { status, hash, ...told } = verdict
+  const isOutside = isOperator && !isInChat
+  const more = isOutside ? { by: 'an operator', ...told } : told
+  const params = [id, status, name, isOperator, hash ?? null, storableJson(more)]
+  const [row] = await db.query<Row>(resolveAction, [
+    ...actionScopeParams(scope),
+    ...params,
+    db.isShared,
+    role,
+    assurance,
+    isOutside,
+  ])
+  if (row !== undefined) return { kind: 'resolved', action: toActionLine(row), isDuplicate: false }
+  return explained(await readActionRow(db, scope, id), verdict, resolver)
+}
+
+export async function loadPendingAction(db: Db, tenant: string, id: string): Promise<StoredAction | undefined> {
+  return (await db.query<StoredAction>(loadAction, [tenant, id]))[0]
+}
+
+async function readActionRow(db: Db, scope: ActionScope, id: string): Promise<Row | undefined> {
+  return (await db.query<Row>(getAction, [...actionScopeParams(scope), id]))[0]
 }
 
 type Row = Omit<ActionLine, 'resolvers'> & { readonly isOverdue: boolean; readonly resolvers: string }

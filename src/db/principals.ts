@@ -1,7 +1,7 @@
 // People: every person a decision was made about, what is stored about them, and which subjects are linked.
 
 import { met, principalId } from './audit-lines.ts'
-import { type Database, isoTime, statement } from './client.ts'
+import { type Db, isoTime, statement } from './client.ts'
 import { settleKnown } from './pairings.ts'
 
 export type PrincipalLine = {
@@ -44,37 +44,35 @@ export type LinkOutcome =
   /** One person has one main subject: a link to or from a linked one would make a chain. */
   | { readonly kind: 'chain' }
 
-export interface PrincipalStore {
-  /** Newest first. */
-  list(filter: { readonly limit: number; readonly before: string | null }): Promise<readonly PrincipalLine[]>
-  links(): Promise<readonly LinkLine[]>
-  /** A sender verified as `subject` is `principal` from the next decision on. */
-  link(subject: string, principal: string, by: string): Promise<LinkOutcome>
-  /** False: there was no such link. */
-  unlink(subject: string, by: string): Promise<boolean>
+/** Newest first. */
+export function listPrincipals(
+  db: Db,
+  { limit, before }: { readonly limit: number; readonly before: string | null },
+): Promise<readonly PrincipalLine[]> {
+  return db.query<PrincipalLine>(listPrincipalsSql, [db.tenant, limit, before])
 }
 
-export function createPrincipalStore(database: Database, tenant: string): PrincipalStore {
-  return {
-    list: ({ limit, before }) => database.query<PrincipalLine>(listPrincipals, [tenant, limit, before]),
-    links: () => database.query<LinkLine>(listLinks, [tenant]),
-    async link(subject, principal, by) {
-      const [made] = await database.query<LinkLine>(addLink, [tenant, subject, principal, by])
-      if (made !== undefined)
-        return { kind: 'linked', link: made, messages: await settleKnown(database, tenant, subject) }
-      const [known] = await database.query<LinkLine>(getLink, [tenant, subject])
-      return known === undefined ? { kind: 'chain' } : { kind: 'linked_already', link: known }
-    },
-    async unlink(subject, by) {
-      return (await database.query(removeLink, [tenant, subject, by])).length > 0
-    },
-  }
+export function listIdentityLinks(db: Db): Promise<readonly LinkLine[]> {
+  return db.query<LinkLine>(listLinks, [db.tenant])
+}
+
+/** A sender verified as `subject` is `principal` from the next decision on. */
+export async function linkIdentity(db: Db, subject: string, principal: string, by: string): Promise<LinkOutcome> {
+  const [made] = await db.query<LinkLine>(addLink, [db.tenant, subject, principal, by])
+  if (made !== undefined) return { kind: 'linked', link: made, messages: await settleKnown(db, db.tenant, subject) }
+  const [known] = await db.query<LinkLine>(getLink, [db.tenant, subject])
+  return known === undefined ? { kind: 'chain' } : { kind: 'linked_already', link: known }
+}
+
+/** False: there was no such link. */
+export async function unlinkIdentity(db: Db, subject: string, by: string): Promise<boolean> {
+  return (await db.query(removeLink, [db.tenant, subject, by])).length > 0
 }
 
 // A link is one step: a principal that acts as another one cannot be acted as.
 
 /** $1 tenant, $2 how many, $3 before which moment and id: the id of the last line, or null. */
-const listPrincipals = statement(
+const listPrincipalsSql = statement(
   'list_principals',
   `
 select p.id, p.subject, ${isoTime('p.created_at')} as "createdAt",

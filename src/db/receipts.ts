@@ -2,16 +2,15 @@
 import type { JsonObject, NormalizedResponse } from '../contract/index.ts'
 import type { Page } from '../contract/page.ts'
 import { auditedAct } from './audit-lines.ts'
-import { type Database, historyEntrySql, type Param, statement, unindexed } from './client.ts'
+import { type Database, type Db, historyEntrySql, type Param, statement, unindexed } from './client.ts'
 import {
   type Delivery,
   type DeliveryLine,
-  type DeliveryStore,
-  dropDelivery,
+  dropDeliverySql,
   type FailedDeliveries,
-  findFailedDeliveries,
-  listDeliveries,
-  retryDelivery,
+  findFailedDeliveriesSql,
+  listDeliveriesSql,
+  retryDeliverySql,
   showDelivery,
 } from './deliveries.ts'
 
@@ -65,62 +64,76 @@ export type Resubmission = { readonly isAnew: boolean }
 
 export type PastEffect = { readonly label: string; readonly state: string }
 
-export interface ReceiptStore {
-  find(inboxId: string): Promise<Receipt | undefined>
-  books(): Promise<readonly BooksLine[]>
-  list(state: 'dead' | 'refused' | 'ignored', page: Page): Promise<readonly EndedMessage[]>
-  /** Queues the turn of a dead message again, or the message anew, and writes down by whom; false: nothing to queue. */
-  resubmit(inboxId: string, by: string, how?: Resubmission): Promise<boolean>
-  /** What was done for a message, or may have been: anew, it may happen again. */
-  mayRepeat(inboxId: string): Promise<readonly PastEffect[]>
-  /** What was kept of an unparsable event, to be read by a newer release. */
-  findRemains(inboxId: string): Promise<StoredRejectedEvent | undefined>
-  /** The event has become a message of its own; what was kept of it no longer counts. */
-  markRedriven(inboxId: string, by: string): Promise<void>
-}
-
 type Revived = { readonly revived: number }
 
-export function createReceiptStore(database: Database, tenant: string): ReceiptStore {
-  return {
-    async find(inboxId) {
-      return (await database.query<Receipt>(findReceipt, [inboxId, tenant]))[0]
-    },
-    books: () => database.query<BooksLine>(readBooks, [tenant]),
-    list: (state, page) => database.query<EndedMessage>(listMessages, [state, ...pageParams(page), tenant]),
-    async resubmit(inboxId, by, { isAnew } = { isAnew: false }) {
-      const [row] = await database.query<Revived>(resubmitMessage, [inboxId, tenant, by, isAnew])
-      return (row?.revived ?? 0) > 0
-    },
-    mayRepeat: (inboxId) => database.query<PastEffect>(mayRepeat, [inboxId, tenant]),
-    async findRemains(inboxId) {
-      return (await database.query<StoredRejectedEvent>(findRejectedEvent, [inboxId, tenant]))[0]
-    },
-    async markRedriven(inboxId, by) {
-      await database.query(markRedriven, [inboxId, tenant, by])
-    },
-  }
+export async function findReceipt(db: Db, inboxId: string): Promise<Receipt | undefined> {
+  return (await db.query<Receipt>(findReceiptSql, [inboxId, db.tenant]))[0]
 }
 
-export function createDeliveryStore(database: Database, tenant: string): DeliveryStore {
-  return {
-    list: (states, page) =>
-      database.query<DeliveryLine>(listDeliveries, [states.join(','), ...pageParams(page), tenant]),
-    async show(id) {
-      return (await database.query<Delivery>(showDelivery, [id, tenant]))[0]
-    },
-    async retry(id, by) {
-      const [row] = await database.query<Revived>(retryDelivery, [id, tenant, by])
-      return (row?.revived ?? 0) > 0
-    },
-    async countFailed(failed) {
-      return (await failedIds(database, tenant, failed, maxCounted)).length
-    },
-    findFailed: (failed, limit) => failedIds(database, tenant, failed, limit),
-    async drop(id, by) {
-      return (await database.query(dropDelivery, [id, tenant, by])).length > 0
-    },
-  }
+export function readLedger(db: Db): Promise<readonly BooksLine[]> {
+  return db.query<BooksLine>(readBooks, [db.tenant])
+}
+
+export function listEndedMessages(
+  db: Db,
+  state: 'dead' | 'refused' | 'ignored',
+  page: Page,
+): Promise<readonly EndedMessage[]> {
+  return db.query<EndedMessage>(listMessages, [state, ...pageParams(page), db.tenant])
+}
+
+/** Queues the turn of a dead message again, or the message anew, and writes down by whom; false: nothing to queue. */
+export async function resubmitMessage(
+  db: Db,
+  inboxId: string,
+  by: string,
+  { isAnew }: Resubmission = { isAnew: false },
+): Promise<boolean> {
+  const [row] = await db.query<Revived>(resubmitMessageSql, [inboxId, db.tenant, by, isAnew])
+  return (row?.revived ?? 0) > 0
+}
+
+/** What was done for a message, or may have been: anew, it may happen again. */
+export function listRepeatableEffects(db: Db, inboxId: string): Promise<readonly PastEffect[]> {
+  return db.query<PastEffect>(mayRepeat, [inboxId, db.tenant])
+}
+
+/** What was kept of an unparsable event, to be read by a newer release. */
+export async function findRejectedEvent(db: Db, inboxId: string): Promise<StoredRejectedEvent | undefined> {
+  return (await db.query<StoredRejectedEvent>(findRejectedEventSql, [inboxId, db.tenant]))[0]
+}
+
+/** The event has become a message of its own; what was kept of it no longer counts. */
+export async function markEventRedriven(db: Db, inboxId: string, by: string): Promise<void> {
+  await db.query(markRedriven, [inboxId, db.tenant, by])
+}
+
+export function listDeliveries(db: Db, states: readonly string[], page: Page): Promise<readonly DeliveryLine[]> {
+  return db.query<DeliveryLine>(listDeliveriesSql, [states.join(','), ...pageParams(page), db.tenant])
+}
+
+export async function getDelivery(db: Db, id: string): Promise<Delivery | undefined> {
+  return (await db.query<Delivery>(showDelivery, [id, db.tenant]))[0]
+}
+
+/** Sends a failed or unknown call again, and writes down by whom; false when it is not one. */
+export async function retryDelivery(db: Db, id: string, by: string): Promise<boolean> {
+  const [row] = await db.query<Revived>(retryDeliverySql, [id, db.tenant, by])
+  return (row?.revived ?? 0) > 0
+}
+
+/** Counted up to 10 000. */
+export async function countFailedDeliveries(db: Db, failed: FailedDeliveries): Promise<number> {
+  return (await failedIds(db, db.tenant, failed, maxCounted)).length
+}
+
+/** The oldest first, so that each conversation gets them in order. */
+export function findFailedDeliveries(db: Db, failed: FailedDeliveries, limit: number): Promise<readonly string[]> {
+  return failedIds(db, db.tenant, failed, limit)
+}
+
+export async function dropDelivery(db: Db, id: string, by: string): Promise<boolean> {
+  return (await db.query(dropDeliverySql, [id, db.tenant, by])).length > 0
 }
 
 const maxCounted = 10_000
@@ -131,7 +144,7 @@ async function failedIds(
   { state, since, connection }: FailedDeliveries,
   limit: number,
 ): Promise<readonly string[]> {
-  const rows = await database.query<{ id: string }>(findFailedDeliveries, [tenant, state, since, connection, limit])
+  const rows = await database.query<{ id: string }>(findFailedDeliveriesSql, [tenant, state, since, connection, limit])
   return rows.map(({ id }) => id)
 }
 
@@ -141,7 +154,7 @@ function pageParams({ limit, before, connection }: Page): readonly Param[] {
 
 // An id comes as $1 with its tenant as $2.
 
-export const findReceipt = statement(
+export const findReceiptSql = statement(
   'find_receipt',
   `
 select x.id, x.state, x.reason, x.turn_id as "turnId", t.run_id as "runId", t.response,
@@ -186,7 +199,7 @@ const resubmitted = {
  * read and none was run anew, or none is queued: with fewer of them it would be asked to do something else. Anew: this message
  * alone, as if nothing had been done for it.
  */
-const resubmitMessage = statement(
+const resubmitMessageSql = statement(
   'resubmit_message',
   `
 with asked as materialized (
@@ -228,7 +241,7 @@ join turns t on t.id = coalesce(x.turn_id, x.parent_turn) join journal j on j.tu
 where x.id = $1 and x.tenant = $2 and j.is_effect and j.state <> 'undone' order by j.started_at, j.step`,
 )
 
-const findRejectedEvent = statement(
+const findRejectedEventSql = statement(
   'find_rejected_event',
   `select connection, raw, subject from inbox
    where id = $1 and tenant = $2 and kind = 'rejected_event' and raw is not null and reason is distinct from 'redriven'`,

@@ -2,11 +2,15 @@
 
 import { type Envelope, GatewayError, type JsonObject } from '../contract/index.ts'
 import { maxAmbientMessages } from '../identity/reply-policy.ts'
+import { recordAuditSql } from './audit.ts'
 import { messageColumns } from './claim-lanes.ts'
-import { type Database, statement } from './client.ts'
+import { type Db, type Statement, statement, withoutStatements } from './client.ts'
 import type { RecordedStep } from './journal.ts'
+import { resolveAction } from './pending-actions.ts'
 import { rowVersion } from './row-version.ts'
+import { appendRunEventsSql } from './runs.ts'
 import { storedAccess } from './stored-access.ts'
+import { answerToolRequestSql } from './tool-requests.ts'
 import { windowLines } from './transcripts.ts'
 import type { OpenTurn, WaitingMessage, WaitingSignal } from './turn-rows.ts'
 import { type LaneAccess, withAccess } from './turns.ts'
@@ -51,23 +55,22 @@ export type Stored = {
   readonly history: readonly Envelope[]
 }
 
-export interface ReplayStore {
-  /** `id` of a message, a turn or a delivery. `head` and `tail`: lines of the transcript to read. */
-  find(id: string, head: number, tail: number): Promise<Stored | undefined>
-}
-
 type Found = Stored & { readonly newest: number; readonly access: LaneAccess }
 
-export function createReplayStore(database: Database, tenant: string): ReplayStore {
-  return {
-    async find(id, head, tail) {
-      const [found] = await database.query<Found>(findReplay, [id, head, tail, tenant])
-      if (found === undefined) return undefined
-      const { newest, access, ...stored } = found
-      if (newest <= rowVersion) return { ...stored, members: withAccess(stored.members, access) }
-      throw new GatewayError('conflict', '[replay] a newer release stored this message; replay it with that release')
-    },
-  }
+/** What a run that is told again would write is left out: its own run did. What waits is looked at; `refuse` throws where it would be decided. */
+export function createReplayDb(db: Db, refuse: () => Promise<never>): Db {
+  const looking = withoutStatements(db, [appendRunEventsSql, recordAuditSql])
+  const decisions: readonly Statement[] = [resolveAction, answerToolRequestSql]
+  return { ...looking, query: (asked, params) => (decisions.includes(asked) ? refuse() : looking.query(asked, params)) }
+}
+
+/** `id` of a message, a turn or a delivery. `head` and `tail`: lines of the transcript to read. */
+export async function findReplay(db: Db, id: string, head: number, tail: number): Promise<Stored | undefined> {
+  const [found] = await db.query<Found>(findReplaySql, [id, head, tail, db.tenant])
+  if (found === undefined) return undefined
+  const { newest, access, ...stored } = found
+  if (newest <= rowVersion) return { ...stored, members: withAccess(stored.members, access) }
+  throw new GatewayError('conflict', '[replay] a newer release stored this message; replay it with that release')
 }
 
 // One statement: $1 id of a message, a turn or a delivery; $2, $3 transcript lines from the start and from the end; $4 tenant.
@@ -76,7 +79,7 @@ export function createReplayStore(database: Database, tenant: string): ReplaySto
 const members = `from inbox x
     where x.turn_id = p.turn_id or (p.turn_id is null and x.id = p.inbox_id) order by x.turn_order, x.seq`
 
-const findReplay = statement(
+const findReplaySql = statement(
   'find_replay',
   `
 with asked as materialized (

@@ -2,7 +2,7 @@
 // replicas count together.
 import type { ReplyLimit } from '../contract/capabilities.ts'
 import { auditLines } from './audit-lines.ts'
-import { type Database, statement } from './client.ts'
+import { type Db, statement } from './client.ts'
 import { wasAnswered } from './known-people.ts'
 
 /**
@@ -46,37 +46,35 @@ export type ReachedLimit = {
   readonly freeInMs: number
 }
 
-export interface ReplyLimitStore {
-  /** One statement: counted under all of them, or, where one is reached, under none. Nothing back: it may be answered. */
-  spend(asked: ReplyAsk): Promise<readonly ReachedLimit[]>
-  /** It was counted, and nothing was said after all. */
-  giveBack(spent: { readonly connection: string; readonly scope: string; readonly inboxId: string }): Promise<void>
-}
-
 type SpentRow = ReachedLimit & { readonly isMissing: boolean }
 
-export function createReplyLimitStore(database: Database, tenant: string): ReplyLimitStore {
-  return {
-    async spend({ connection, limits, inboxId, subject, agent, conversationId, traceId, isAdmitted }) {
-      const counted = [tenant, connection, JSON.stringify(limits)]
-      for (;;) {
-        const rows = await database.query<SpentRow>(spendReplies, [
-          ...counted,
-          inboxId,
-          subject,
-          agent,
-          conversationId,
-          traceId,
-          isAdmitted,
-        ])
-        if (!rows.some(({ isMissing }) => isMissing)) return rows
-        await database.query(makeReplyWindows, [...counted, subject, isAdmitted])
-      }
-    },
-    async giveBack({ connection, scope, inboxId }) {
-      await database.query(returnReply, [tenant, connection, scope, inboxId])
-    },
+/** One statement: counted under all of them, or, where one is reached, under none. Nothing back: it may be answered. */
+export async function spendReplies(
+  db: Db,
+  { connection, limits, inboxId, subject, agent, conversationId, traceId, isAdmitted }: ReplyAsk,
+): Promise<readonly ReachedLimit[]> {
+  const counted = [db.tenant, connection, JSON.stringify(limits)]
+  for (;;) {
+    const rows = await db.query<SpentRow>(spendRepliesSql, [
+      ...counted,
+      inboxId,
+      subject,
+      agent,
+      conversationId,
+      traceId,
+      isAdmitted,
+    ])
+    if (!rows.some(({ isMissing }) => isMissing)) return rows
+    await db.query(makeReplyWindows, [...counted, subject, isAdmitted])
   }
+}
+
+/** It was counted, and nothing was said after all. */
+export async function returnReply(
+  db: Db,
+  { connection, scope, inboxId }: { readonly connection: string; readonly scope: string; readonly inboxId: string },
+): Promise<void> {
+  await db.query(returnReplySql, [db.tenant, connection, scope, inboxId])
 }
 
 // A window slides: each answer counts until its own time is over.
@@ -93,7 +91,7 @@ export function createReplyLimitStore(database: Database, tenant: string): Reply
  *   spent   counted from the row as it is
  *   told    full ones, once per window, with their line in the audit log
  */
-const spendReplies = statement(
+const spendRepliesSql = statement(
   'spend_replies',
   `
 with person as materialized (
@@ -165,7 +163,7 @@ order by 2`,
 )
 
 /** $1 tenant, $2 connection, $3 scope, $4 the message. What was counted and did not leave after all. */
-const returnReply = statement(
+const returnReplySql = statement(
   'return_reply',
   `
 update reply_windows w set answered = coalesce((

@@ -1,7 +1,7 @@
 // Runs: what runs, who stopped it, and its event log. Runs go by the id of their turn.
 import type { JsonObject } from '../contract/index.ts'
 import { auditedAct } from './audit-lines.ts'
-import { type Database, historyTimeSql, statement, storableJson, unindexed } from './client.ts'
+import { type Db, historyTimeSql, statement, storableJson, unindexed } from './client.ts'
 import { withdrawQuestions } from './questions.ts'
 import { isShownEventSql } from './task-snapshot.ts'
 import { controlPrefix, ownThreads } from './thread-names.ts'
@@ -70,33 +70,6 @@ type WaitingRun = { readonly taskId: string; readonly connection: string; readon
 
 export type RunQuery = { readonly limit: number; readonly before: string | null; readonly status: string | null }
 
-export interface RunStore {
-  /** By the id of its turn or what the outside calls it; several when that is not unique. `owner`: only theirs. Newest first. */
-  find(id: string, owner?: string): Promise<readonly Run[]>
-  /** By what the outside calls it, the newest where it calls several so. `owner`: only theirs. */
-  waiting(id: string, owner?: string): Promise<WaitingRun | undefined>
-  list(query: RunQuery): Promise<readonly RunLine[]>
-  /** Events after `after`, oldest first. */
-  events(id: string, after: number, limit: number): Promise<readonly RunEvent[]>
-  /** One compare-and-set: asking again, or too late, changes nothing. Undefined: there is no such run. */
-  cancel(id: string, by: string): Promise<CancelOutcome | undefined>
-  /** `conversationId`: the conversation, or the one beside it where commands about it go. */
-  glance(conversationId: string, subject: string | null): Promise<RunsAtAGlance | undefined>
-  /**
-   * The thread of a room in which something runs or waits for a person who takes part in it; with a code, in which that waits.
-   * `conversationId`: of the room's main line, or beside it. `room`: what its main line is called; threads begin with that and a colon.
-   */
-  busyThread(asked: {
-    readonly conversationId: string
-    readonly subject: string
-    readonly room: string
-    readonly code: string | null
-  }): Promise<string | undefined>
-  news(ids: readonly string[]): Promise<readonly RunNews[]>
-  /** While the run goes on, under its lane's fence; `isHeld` false: nothing was written. */
-  append(hold: Hold, turnId: string, attempt: number, events: readonly NewRunEvent[]): Promise<AppendOutcome>
-}
-
 export type AppendOutcome = { readonly isHeld: boolean; readonly stoppedBy: string | null }
 
 type Cancelled = CancelOutcome & { readonly resumedAs: string | null }
@@ -104,40 +77,82 @@ type Appended = { readonly held: number; readonly stoppedBy: string | null }
 
 export type RunStoreOptions = { readonly holder: string; readonly tenant: string }
 
-export function createRunStore(database: Database, { holder, tenant }: RunStoreOptions): RunStore {
-  const cancelRunById = async (id: string, by: string): Promise<CancelOutcome | undefined> => {
-    const [row] = await database.query<Cancelled>(cancelRun, [id, by, tenant])
-    if (row === undefined) return undefined
-    const { kind, status, resumedAs } = row
-    // A paused run that was decided about goes on under another id; the caller who stops it means that one.
-    return kind === 'over' && resumedAs !== null ? cancelRunById(resumedAs, by) : { kind, status }
-  }
-  return {
-    find: (id, owner) => database.query<Run>(findRuns, [id, tenant, owner ?? null]),
-    async waiting(id, owner) {
-      const [row] = await database.query<WaitingRun>(findWaitingRun, [id, tenant, owner ?? null])
-      return row
-    },
-    list: ({ limit, before, status }) => database.query<RunLine>(listRuns, [tenant, status, before, limit]),
-    events: (id, after, limit) => database.query<RunEvent>(listRunEvents, [id, after, limit, tenant]),
-    cancel: cancelRunById,
-    async glance(conversationId, subject) {
-      const [row] = await database.query<RunsAtAGlance>(readRunsAtAGlance, [conversationId, subject, controlPrefix])
-      return row
-    },
-    async busyThread({ conversationId, subject, room, code }) {
-      const params = [conversationId, subject, `${room}:`, code, tenant]
-      return (await database.query<{ id: string }>(findBusyThread, params))[0]?.id
-    },
-    async news(ids) {
-      return ids.length === 0 ? [] : database.query<RunNews>(runNews, [storableJson(ids)])
-    },
-    async append(hold, turnId, attempt, events) {
-      const params = [hold.conversationId, holder, hold.epoch, turnId, attempt, storableJson(events)]
-      const [row] = await database.query<Appended>(appendRunEvents, params)
-      return { isHeld: (row?.held ?? 0) > 0, stoppedBy: row?.stoppedBy ?? null }
-    },
-  }
+/** By the id of its turn or what the outside calls it; several when that is not unique. `owner`: only theirs. Newest first. */
+export function findRuns(db: Db, id: string, owner?: string): Promise<readonly Run[]> {
+  return db.query<Run>(findRunsSql, [id, db.tenant, owner ?? null])
+}
+
+/** By what the outside calls it, the newest where it calls several so. `owner`: only theirs. */
+export async function findWaitingRun(db: Db, id: string, owner?: string): Promise<WaitingRun | undefined> {
+  const [row] = await db.query<WaitingRun>(findWaitingRunSql, [id, db.tenant, owner ?? null])
+  return row
+}
+
+export function listRuns(db: Db, { limit, before, status }: RunQuery): Promise<readonly RunLine[]> {
+  return db.query<RunLine>(listRunsSql, [db.tenant, status, before, limit])
+}
+
+/** Events after `after`, oldest first. */
+export function listRunEvents(db: Db, id: string, after: number, limit: number): Promise<readonly RunEvent[]> {
+  return db.query<RunEvent>(listRunEventsSql, [id, after, limit, db.tenant])
+}
+
+/** One compare-and-set: asking again, or too late, changes nothing. Undefined: there is no such run. */
+export async function cancelRun(db: Db, id: string, by: string): Promise<CancelOutcome | undefined> {
+  const [row] = await db.query<Cancelled>(cancelRunSql, [id, by, db.tenant])
+  if (row === undefined) return undefined
+  const { kind, status, resumedAs } = row
+  // A paused run that was decided about goes on under another id; the caller who stops it means that one.
+  return kind === 'over' && resumedAs !== null ? cancelRun(db, resumedAs, by) : { kind, status }
+}
+
+/** `conversationId`: the conversation, or the one beside it where commands about it go. */
+export async function summarizeRuns(
+  db: Db,
+  conversationId: string,
+  subject: string | null,
+): Promise<RunsAtAGlance | undefined> {
+  const [row] = await db.query<RunsAtAGlance>(readRunsAtAGlance, [conversationId, subject, controlPrefix])
+  return row
+}
+
+/**
+ * The thread of a room in which something runs or waits for a person who takes part in it; with a code, in which that waits.
+ * `conversationId`: of the room's main line, or beside it. `room`: what its main line is called; threads begin with that and a colon.
+ */
+export async function findBusyThread(
+  db: Db,
+  {
+    conversationId,
+    subject,
+    room,
+    code,
+  }: {
+    readonly conversationId: string
+    readonly subject: string
+    readonly room: string
+    readonly code: string | null
+  },
+): Promise<string | undefined> {
+  const params = [conversationId, subject, `${room}:`, code, db.tenant]
+  return (await db.query<{ id: string }>(findBusyThreadSql, params))[0]?.id
+}
+
+export async function readRunUpdates(db: Db, ids: readonly string[]): Promise<readonly RunNews[]> {
+  return ids.length === 0 ? [] : db.query<RunNews>(runNews, [storableJson(ids)])
+}
+
+/** While the run goes on, under its lane's fence; `isHeld` false: nothing was written. */
+export async function appendRunEvents(
+  db: Db,
+  hold: Hold,
+  turnId: string,
+  attempt: number,
+  events: readonly NewRunEvent[],
+): Promise<AppendOutcome> {
+  const params = [hold.conversationId, db.holder, hold.epoch, turnId, attempt, storableJson(events)]
+  const [row] = await db.query<Appended>(appendRunEventsSql, params)
+  return { isHeld: (row?.held ?? 0) > 0, stoppedBy: row?.stoppedBy ?? null }
 }
 
 // $1 is the run, by its turn's id, where not said otherwise.
@@ -148,7 +163,7 @@ const lineColumns = `r.id, r.run_id as "runId", r.agent, t.connection, r.convers
   ${historyTimeSql('r.cancel_requested_at')} as "cancelRequestedAt", r.cancelled_by as "cancelledBy"`
 
 /** $1 the id of its turn or what the outside calls it, $2 tenant, $3 whose or null. The two look-ups are apart, each by its own index. */
-const findRuns = statement(
+const findRunsSql = statement(
   'find_runs',
   `
 with named as materialized (
@@ -166,7 +181,7 @@ order by r.created_at desc limit 2`,
  * $1 what the outside calls it, $2 tenant, $3 whose or null: a linked subject counts as its principal. Read over
  * what is in flight, which is bounded; there is no index for what is asked so seldom.
  */
-const findWaitingRun = statement(
+const findWaitingRunSql = statement(
   'find_waiting_run',
   `
 select x.task_id as "taskId", x.connection, x.subject from inbox x
@@ -177,7 +192,7 @@ order by x.seq desc limit 1`,
 )
 
 /** $1 tenant, $2 status or null, $3 the run before which to begin or null, $4 how many. */
-const listRuns = statement(
+const listRunsSql = statement(
   'list_runs',
   `
 select ${lineColumns} from runs r join turns t on t.id = r.turn_id
@@ -187,7 +202,7 @@ order by r.created_at desc, r.id desc limit $4`,
 )
 
 /** $2 after which, $3 how many, $4 tenant. */
-export const listRunEvents = statement(
+export const listRunEventsSql = statement(
   'list_run_events',
   `
 select seq, attempt, ${historyTimeSql('created_at')} as "createdAt", event from run_events
@@ -198,7 +213,7 @@ where run_id = (select id from runs where id = $1 and ${unindexed('tenant')} = $
  * $2 by whom, $3 tenant. A running run is marked, and its lane is due at once if no worker holds it. A paused one is over here and now:
  * what it waits for is withdrawn by the same compare-and-set that a decision would win by, so nothing resumes it.
  */
-export const cancelRun = statement(
+export const cancelRunSql = statement(
   'cancel_run',
   `
 with asked as materialized (select id, status, conversation_id, tenant, agent, owner from runs
@@ -264,7 +279,7 @@ from runs r where r.id = any(array(select value::uuid from json_array_elements_t
 const keptErrors = 39
 
 /** Fenced: $1 conversation, $2 holder, $3 epoch; $4 turn, $5 attempt, $6 events as JSON. */
-const appendRunEvents = statement(
+export const appendRunEventsSql = statement(
   'append_run_events',
   `
 with lane as materialized (
@@ -342,7 +357,7 @@ from main m`,
  * $1 a conversation beside the main line of a room, $2 the subject that asks, $3 what threads of the room begin with, $4 the end of the
  * id of what waits there or null, $5 tenant. The thread they were last active in where something runs or waits.
  */
-const findBusyThread = statement(
+const findBusyThreadSql = statement(
   'find_busy_thread',
   `
 select c.id from conversations b

@@ -1,8 +1,7 @@
 // Operator takeover: an operator takes a conversation over, speaks in it, gives it back (`lanes.mode`).
-
 import type { QueuedCall } from '../contract/delivery.ts'
 import type { Envelope, JsonObject, NormalizedResponse } from '../contract/index.ts'
-import { type Database, statement, storableJson } from './client.ts'
+import { type Db, statement, storableJson } from './client.ts'
 import { notifyPayloadSql } from './resume-signal.ts'
 import { rowVersion } from './row-version.ts'
 
@@ -29,29 +28,21 @@ export type OperatorMessage = {
   readonly to: SessionRoom['mode']
 }
 
-export interface SessionReader {
-  place(sessionId: string): Promise<SessionRoom | undefined>
-  /** False: the lane is in another mode, or the session is no longer its conversation's. */
-  speak(sessionId: string, spoken: OperatorMessage): Promise<boolean>
+export async function findSessionRoom(db: Db, sessionId: string): Promise<SessionRoom | undefined> {
+  return (await db.query<SessionRoom>(findSessionRoomSql, [db.tenant, sessionId]))[0]
 }
 
-export function createSessionReader(database: Database, tenant: string): SessionReader {
-  return {
-    async place(sessionId) {
-      return (await database.query<SessionRoom>(findSessionRoom, [tenant, sessionId]))[0]
-    },
-    async speak(sessionId, spoken) {
-      const params = [tenant, sessionId, storableJson(spoken), database.isShared]
-      const [row] = await database.query<{ spoken: number }>(speakInSession, params)
-      return (row?.spoken ?? 0) > 0
-    },
-  }
+/** False: the lane is in another mode, or the session is no longer its conversation's. */
+export async function speakInSession(db: Db, sessionId: string, spoken: OperatorMessage): Promise<boolean> {
+  const params = [db.tenant, sessionId, storableJson(spoken), db.isShared]
+  const [row] = await db.query<{ spoken: number }>(speakInSessionSql, params)
+  return (row?.spoken ?? 0) > 0
 }
 
 // The mode of a lane and what the operator says are one commit.
 
 /** $1 tenant, $2 session. */
-const findSessionRoom = statement(
+const findSessionRoomSql = statement(
   'find_session_room',
   `
 select s.conversation_id as "conversationId", s.connection, s.agent, coalesce(c.reply_to, '{}') as "replyTo",
@@ -61,7 +52,7 @@ where s.tenant = $1 and s.id = $2 and s.status <> 'deleted'`,
 )
 
 /** $1 tenant, $2 session, $3 what is said as JSON, $4 whether to NOTIFY. A turn without members: its calls end it. */
-const speakInSession = statement(
+const speakInSessionSql = statement(
   'speak_in_session',
   `
 with given as materialized (

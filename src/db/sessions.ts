@@ -3,7 +3,7 @@
 import type { Envelope, JsonObject } from '../contract/index.ts'
 import type { WorkspaceScope } from '../contract/workspace-scope.ts'
 import { auditedAct } from './audit-lines.ts'
-import { type Database, type Param, statement } from './client.ts'
+import { type Db, type Param, statement } from './client.ts'
 
 /** Whose sessions are meant; what lies outside does not exist for the one who asks. An operator's scope is empty. */
 export type SessionScope = {
@@ -41,47 +41,54 @@ export type SessionFilter = {
   readonly agent: string | null
 }
 
-export interface SessionStore {
-  /** Newest first, without their transcripts. */
-  list(scope: SessionScope, filter: SessionFilter): Promise<readonly SessionLine[]>
-  find(scope: SessionScope, id: string): Promise<SessionLine | undefined>
-  /** The last `limit` lines before `before`, oldest first. Asked after `find`: it knows no scope. */
-  transcript(id: string, limit: number, before: number | null): Promise<readonly TranscriptLine[]>
-  rename(scope: SessionScope, id: string, title: string): Promise<boolean>
-  /**
-   * Erases what was said and done in it; rows and their numbers stay. Doing it again changes nothing and is a
-   * success. `by` goes into the audit log. `busy`: a turn runs in it right now.
-   */
-  delete(scope: SessionScope, id: string, by: string): Promise<'deleted' | 'none' | 'busy'>
+/** Newest first, without their transcripts. */
+export function listSessions(
+  db: Db,
+  scope: SessionScope,
+  { limit, before, agent }: SessionFilter,
+): Promise<readonly SessionLine[]> {
+  return db.query<SessionLine>(listSessionsSql, [...sessionScopeParams(db, scope), limit, before, agent])
 }
 
-export function createSessionStore(database: Database, tenant: string): SessionStore {
-  const sessionScopeParams = ({ owner, workspace }: SessionScope): readonly Param[] => [
-    tenant,
-    owner ?? null,
-    workspace?.workspace_type ?? null,
-    workspace?.workspace_id ?? null,
-  ]
-  return {
-    list: (scope, { limit, before, agent }) =>
-      database.query<SessionLine>(listSessions, [...sessionScopeParams(scope), limit, before, agent]),
-    async find(scope, id) {
-      return (await database.query<SessionLine>(findSession, [...sessionScopeParams(scope), id]))[0]
-    },
-    transcript: (id, limit, before) => database.query<TranscriptLine>(readTranscript, [id, limit, before, tenant]),
-    async rename(scope, id, title) {
-      return (await database.query(renameSession, [...sessionScopeParams(scope), id, title])).length > 0
-    },
-    async delete(scope, id, by) {
-      const [row] = await database.query<{ found: number; gone: number }>(deleteSession, [
-        ...sessionScopeParams(scope),
-        id,
-        by,
-      ])
-      if ((row?.gone ?? 0) > 0) return 'deleted'
-      return (row?.found ?? 0) > 0 ? 'busy' : 'none'
-    },
-  }
+export async function findSession(db: Db, scope: SessionScope, id: string): Promise<SessionLine | undefined> {
+  return (await db.query<SessionLine>(findSessionSql, [...sessionScopeParams(db, scope), id]))[0]
+}
+
+/** The last `limit` lines before `before`, oldest first. Asked after `find`: it knows no scope. */
+export function readTranscript(
+  db: Db,
+  id: string,
+  limit: number,
+  before: number | null,
+): Promise<readonly TranscriptLine[]> {
+  return db.query<TranscriptLine>(readTranscriptSql, [id, limit, before, db.tenant])
+}
+
+export async function renameSession(db: Db, scope: SessionScope, id: string, title: string): Promise<boolean> {
+  return (await db.query(renameSessionSql, [...sessionScopeParams(db, scope), id, title])).length > 0
+}
+
+/**
+ * Erases what was said and done in it; rows and their numbers stay. Doing it again changes nothing and is a
+ * success. `by` goes into the audit log. `busy`: a turn runs in it right now.
+ */
+export async function deleteSession(
+  db: Db,
+  scope: SessionScope,
+  id: string,
+  by: string,
+): Promise<'deleted' | 'none' | 'busy'> {
+  const [row] = await db.query<{ found: number; gone: number }>(deleteSessionSql, [
+    ...sessionScopeParams(db, scope),
+    id,
+    by,
+  ])
+  if ((row?.gone ?? 0) > 0) return 'deleted'
+  return (row?.found ?? 0) > 0 ? 'busy' : 'none'
+}
+
+function sessionScopeParams(db: Db, { owner, workspace }: SessionScope): readonly Param[] {
+  return [db.tenant, owner ?? null, workspace?.workspace_type ?? null, workspace?.workspace_id ?? null]
 }
 
 // What a transcript's line is merged with when what it said is gone: its row and its number stay.
@@ -152,7 +159,7 @@ const line = `s.id, s.connection, s.agent, s.owner, s.status, s.title, s.metadat
   s.created_at as "createdAt", s.last_activity_at as "lastActivityAt", s.ended_at as "endedAt", s.expires_at as "expiresAt"`
 
 /** $5 how many, $6 before which id or null, $7 which agent or null. Ids are made in the order of time. */
-const listSessions = statement(
+const listSessionsSql = statement(
   'list_sessions',
   `
 select ${line} from sessions s
@@ -161,13 +168,13 @@ order by s.id desc limit $5`,
 )
 
 /** $5 session. */
-const findSession = statement(
+const findSessionSql = statement(
   'find_session',
   `select ${line} from sessions s where ${inScope} and s.status <> 'deleted' and s.id = $5`,
 )
 
 /** $1 session, $2 how many, $3 before which seq or null, $4 tenant. */
-const readTranscript = statement(
+const readTranscriptSql = statement(
   'read_transcript',
   `
 select seq::float8 as seq, envelope from (
@@ -177,7 +184,7 @@ order by seq`,
 )
 
 /** $5 session, $6 title. */
-const renameSession = statement(
+const renameSessionSql = statement(
   'rename_session',
   `update sessions s set title = $6 where ${inScope} and s.status <> 'deleted' and s.id = $5 returning 1 as renamed`,
 )
@@ -186,7 +193,7 @@ const renameSession = statement(
  * $5 session, $6 by whom. The lane is locked first, as in every statement about turns: no worker opens a turn in a session that is being
  * deleted, and none is deleted under a turn. Receipts, counts and numbers stay; what people and agent said does not.
  */
-const deleteSession = statement(
+const deleteSessionSql = statement(
   'delete_session',
   `
 with wanted as materialized (

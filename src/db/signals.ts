@@ -19,11 +19,6 @@ export function endsApproval({ kind }: { readonly kind: string }): boolean {
   return kind === pauseSignals.approval || kind === expiryKinds.approval
 }
 
-export interface SignalStore {
-  /** Turns due timers into signals in their lanes, in one statement; returns how many fired. */
-  fireDue(limit: number): Promise<number>
-}
-
 // $1 how many, $2 tenant. A due timer becomes a signal in its lane, in the statement that resolves it.
 
 export const fireTimers = statement(

@@ -1,34 +1,35 @@
 // Leases and cursors of pull sources: one process at a time holds a connection's source, and its cursor moves under that lease
 // only.
-import { type Database, type Param, type Statement, statement } from './client.ts'
-import type { LeaseOptions } from './turns.ts'
+import { type Db, type Param, type Statement, statement } from './client.ts'
 
 export type SourceHold = { readonly connection: string; readonly epoch: number }
 
-export interface SourceStore {
-  /** Undefined: another process holds it. `cursor`: where the last holder stopped. */
-  claim(connection: string): Promise<{ readonly epoch: number; readonly cursor: string | null } | undefined>
-  /** False, here and below: it is no longer ours, and nothing was written. */
-  renew(hold: SourceHold): Promise<boolean>
-  advance(hold: SourceHold, cursor: string): Promise<boolean>
-  release(hold: SourceHold): Promise<boolean>
+/** Undefined: another process holds it. `cursor`: where the last holder stopped. */
+export async function claimSource(
+  db: Db,
+  connection: string,
+): Promise<{ readonly epoch: number; readonly cursor: string | null } | undefined> {
+  const params = [db.tenant, connection, db.holder, db.leaseMs]
+  const [row] = await db.query<{ epoch: number; cursor: string | null }>(claimSourceSql, params)
+  return row
 }
 
-export function createSourceStore(database: Database, { holder, leaseMs, tenant }: LeaseOptions): SourceStore {
-  const writeSourceRow = async (statement: Statement, hold: SourceHold, ...more: Param[]): Promise<boolean> => {
-    const params = [tenant, hold.connection, holder, hold.epoch, ...more]
-    return (await database.query(statement, params)).length > 0
-  }
-  return {
-    async claim(connection) {
-      const params = [tenant, connection, holder, leaseMs]
-      const [row] = await database.query<{ epoch: number; cursor: string | null }>(claimSource, params)
-      return row
-    },
-    renew: (hold) => writeSourceRow(renewSource, hold, leaseMs),
-    advance: (hold, cursor) => writeSourceRow(advanceSource, hold, cursor),
-    release: (hold) => writeSourceRow(releaseSource, hold),
-  }
+/** False, here and below: it is no longer ours, and nothing was written. */
+export function renewSource(db: Db, hold: SourceHold): Promise<boolean> {
+  return writeSourceRow(db, renewSourceSql, hold, db.leaseMs)
+}
+
+export function advanceSource(db: Db, hold: SourceHold, cursor: string): Promise<boolean> {
+  return writeSourceRow(db, advanceSourceSql, hold, cursor)
+}
+
+export function releaseSource(db: Db, hold: SourceHold): Promise<boolean> {
+  return writeSourceRow(db, releaseSourceSql, hold)
+}
+
+async function writeSourceRow(db: Db, statement: Statement, hold: SourceHold, ...more: Param[]): Promise<boolean> {
+  const params = [db.tenant, hold.connection, db.holder, hold.epoch, ...more]
+  return (await db.query(statement, params)).length > 0
 }
 
 // $1 tenant, $2 connection, $3 holder in all of them; after the claim every write is fenced by $4 epoch.
@@ -37,7 +38,7 @@ export function createSourceStore(database: Database, { holder, leaseMs, tenant 
 const source = "''"
 
 /** $4 lease in ms. */
-const claimSource = statement(
+const claimSourceSql = statement(
   'claim_source',
   `
 insert into pull_cursors as p (tenant, connection, source, connected_at, holder, lease_until, epoch)
@@ -51,15 +52,18 @@ returning p.epoch::float8 as epoch, p.cursor`,
 const fenced = `where tenant = $1 and connection = $2 and source = ${source} and holder = $3 and epoch = $4 returning 1 as held`
 
 /** $5 lease in ms. */
-const renewSource = statement(
+const renewSourceSql = statement(
   'renew_source',
   `update pull_cursors set lease_until = now() + $5::float8 * interval '1 ms' ${fenced}`,
 )
 
 /** $5 cursor. */
-const advanceSource = statement('advance_source', `update pull_cursors set cursor = $5 ${fenced}`)
+const advanceSourceSql = statement('advance_source', `update pull_cursors set cursor = $5 ${fenced}`)
 
-const releaseSource = statement('release_source', `update pull_cursors set lease_until = null, holder = null ${fenced}`)
+const releaseSourceSql = statement(
+  'release_source',
+  `update pull_cursors set lease_until = null, holder = null ${fenced}`,
+)
 
 /** For a database only one process can open: their former holder is dead. */
 export const freeSources = statement(

@@ -4,7 +4,7 @@ import type { TaskLogPosition, TaskRecord, TaskStore, TaskUpdates } from '../tas
 import { type Database, instantNow, isoTime, statement, unindexed } from './client.ts'
 import type { Seal } from './installations.ts'
 import { disablePush, findPush, listPush, pushToSend, removePush, savePush } from './push-configs.ts'
-import { cancelRun } from './runs.ts'
+import { cancelRunSql } from './runs.ts'
 import { isShownEventSql, line, task, taskColumns, taskRecordSql } from './task-snapshot.ts'
 
 export type TaskStoreOptions = {
@@ -81,7 +81,7 @@ export function createTaskStore(database: Database, options: TaskStoreOptions): 
       return database.transaction(async (sql) => {
         const [row] = await sql.query<Cancelled>(cancelTask, [tenant, connection, id, owner])
         if (row?.outcome === 'cancelled' && row.turnId !== null)
-          await sql.query(cancelRun, [row.turnId, taskOwner, tenant])
+          await sql.query(cancelRunSql, [row.turnId, taskOwner, tenant])
         return row?.outcome
       })
     },

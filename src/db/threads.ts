@@ -1,6 +1,6 @@
 // A thread as its own sender reads it again: all that was said in it, in every session it went through.
 import { cleanText, type Envelope } from '../contract/index.ts'
-import { type Database, isoTime, statement, storableJson, unindexed } from './client.ts'
+import { type Db, isoTime, statement, storableJson, unindexed } from './client.ts'
 import { ownThreads } from './thread-names.ts'
 
 export type ThreadQuery = {
@@ -32,23 +32,18 @@ export type ThreadWait = {
   readonly decidedAt: string | null
 }
 
-export interface ThreadStore {
-  /** The last `limit` lines, oldest first, without what was deleted. Undefined: there is no such thread of theirs. */
-  read(query: ThreadQuery): Promise<readonly ThreadLine[] | undefined>
-}
-
 type Row = { readonly threads: number; readonly lines: readonly ThreadLine[] }
 
-export function createThreadStore(database: Database, tenant: string): ThreadStore {
-  return {
-    async read({ connection, agents, subject, threadId, before, limit }) {
-      // Named as it was when it was stored.
-      const mark = before === null ? null : cleanText(before)
-      const params = [tenant, connection, storableJson(agents), subject, cleanText(threadId), mark, limit]
-      const [row] = await database.query<Row>(readThread, params)
-      return row === undefined || row.threads === 0 ? undefined : row.lines
-    },
-  }
+/** The last `limit` lines, oldest first, without what was deleted. Undefined: there is no such thread of theirs. */
+export async function readThread(
+  db: Db,
+  { connection, agents, subject, threadId, before, limit }: ThreadQuery,
+): Promise<readonly ThreadLine[] | undefined> {
+  // Named as it was when it was stored.
+  const mark = before === null ? null : cleanText(before)
+  const params = [db.tenant, connection, storableJson(agents), subject, cleanText(threadId), mark, limit]
+  const [row] = await db.query<Row>(readThreadSql, params)
+  return row === undefined || row.threads === 0 ? undefined : row.lines
 }
 
 // $1 tenant, $2 connection, $3 agents as JSON, $4 subject, $5 their name for it,
@@ -82,7 +77,7 @@ const waits = `(select json_agg(w) from (
   where p.role = 'assistant')`
 
 /** The same two ways by which a message of theirs finds its conversation: a name they take part under, and one that is theirs alone. */
-const readThread = statement(
+const readThreadSql = statement(
   'read_thread',
   `
 with own as materialized (

@@ -2,7 +2,7 @@
 // listed and answered, once.
 import type { JsonObject } from '../contract/index.ts'
 import { auditedAct } from './audit-lines.ts'
-import { type Database, isoTime, statement, storableJson } from './client.ts'
+import { type Db, isoTime, statement, storableJson } from './client.ts'
 import { resumeSignal } from './resume-signal.ts'
 
 export const toolRequestStatuses = ['runtime_tool_pending', 'runtime_tool_completed', 'runtime_tool_timeout'] as const
@@ -66,55 +66,58 @@ type StoredToolRequest = {
   readonly resume: JsonObject | null
 }
 
-export interface ToolRequestStore {
-  /** By its id or its request id. `parameters`: as the tool must be given them, as long as it waits. */
-  get(
-    scope: ToolRequestScope,
-    id: string,
-  ): Promise<{ readonly request: ToolRequestLine; readonly parameters: JsonObject } | undefined>
-  list(scope: ToolRequestScope, filter: ToolRequestFilter): Promise<readonly ToolRequestLine[]>
-  /** The one of a conversation that waits for the result of this call. */
-  findByCall(scope: ToolRequestScope, toolCallId: string): Promise<ToolRequestLine | undefined>
-  /** Compare and set, with the signal that wakes the paused run, in one statement. */
-  answer(scope: ToolRequestScope, id: string, answer: ToolAnswer, resolver: string): Promise<Answered>
-  load(tenant: string, id: string): Promise<StoredToolRequest | undefined>
-}
-
 type Shown = ToolRequestLine & { readonly parameters: JsonObject }
 
-export function createToolRequestStore(database: Database): ToolRequestStore {
-  const getToolRequestLine: ToolRequestStore['get'] = async (scope, id) => {
-    const [row] = await database.query<Shown>(getToolRequest, [...toolRequestScopeParams(scope), id])
-    if (row === undefined) return undefined
-    const { parameters, ...request } = row
-    return { request, parameters }
-  }
-  return {
-    get: getToolRequestLine,
-    list: (scope, { status, limit, before }) =>
-      database.query<ToolRequestLine>(listToolRequests, [...toolRequestScopeParams(scope), status, limit, before]),
-    async findByCall(scope, toolCallId) {
-      return (await database.query<ToolRequestLine>(findToolRequest, [...toolRequestScopeParams(scope), toolCallId]))[0]
-    },
-    async answer(scope, id, { status, result, isTakenOn = false }, resolver) {
-      const params = [id, status, storableJson(result), resolver, database.isShared, !isTakenOn]
-      const [row] = await database.query<ToolRequestLine>(answerToolRequest, [
-        ...toolRequestScopeParams(scope),
-        ...params,
-      ])
-      if (row !== undefined) return { kind: 'answered', request: row, isDuplicate: false }
-      const request = (await getToolRequestLine(scope, id))?.request ?? null
-      if (request === null) return { kind: 'refused', reason: 'not_found', request }
-      // A result that comes after the time was up is lost to the run; everything else repeats what there is.
-      const isLate = request.status !== 'runtime_tool_completed' && status === 'runtime_tool_completed'
-      if (isLate || request.status === 'runtime_tool_pending')
-        return { kind: 'refused', reason: 'not_pending', request }
-      return { kind: 'answered', request, isDuplicate: true }
-    },
-    async load(tenant, id) {
-      return (await database.query<StoredToolRequest>(loadToolRequest, [tenant, id]))[0]
-    },
-  }
+/** By its id or its request id. `parameters`: as the tool must be given them, as long as it waits. */
+export async function getToolRequest(
+  db: Db,
+  scope: ToolRequestScope,
+  id: string,
+): Promise<{ readonly request: ToolRequestLine; readonly parameters: JsonObject } | undefined> {
+  const [row] = await db.query<Shown>(getToolRequestSql, [...toolRequestScopeParams(scope), id])
+  if (row === undefined) return undefined
+  const { parameters, ...request } = row
+  return { request, parameters }
+}
+
+export function listToolRequests(
+  db: Db,
+  scope: ToolRequestScope,
+  { status, limit, before }: ToolRequestFilter,
+): Promise<readonly ToolRequestLine[]> {
+  return db.query<ToolRequestLine>(listToolRequestsSql, [...toolRequestScopeParams(scope), status, limit, before])
+}
+
+/** The one of a conversation that waits for the result of this call. */
+export async function findToolRequestByCall(
+  db: Db,
+  scope: ToolRequestScope,
+  toolCallId: string,
+): Promise<ToolRequestLine | undefined> {
+  return (await db.query<ToolRequestLine>(findToolRequest, [...toolRequestScopeParams(scope), toolCallId]))[0]
+}
+
+/** Compare and set, with the signal that wakes the paused run, in one statement. */
+export async function answerToolRequest(
+  db: Db,
+  scope: ToolRequestScope,
+  id: string,
+  { status, result, isTakenOn = false }: ToolAnswer,
+  resolver: string,
+): Promise<Answered> {
+  const params = [id, status, storableJson(result), resolver, db.isShared, !isTakenOn]
+  const [row] = await db.query<ToolRequestLine>(answerToolRequestSql, [...toolRequestScopeParams(scope), ...params])
+  if (row !== undefined) return { kind: 'answered', request: row, isDuplicate: false }
+  const request = (await getToolRequest(db, scope, id))?.request ?? null
+  if (request === null) return { kind: 'refused', reason: 'not_found', request }
+  // A result that comes after the time was up is lost to the run; everything else repeats what there is.
+  const isLate = request.status !== 'runtime_tool_completed' && status === 'runtime_tool_completed'
+  if (isLate || request.status === 'runtime_tool_pending') return { kind: 'refused', reason: 'not_pending', request }
+  return { kind: 'answered', request, isDuplicate: true }
+}
+
+export async function loadToolRequest(db: Db, tenant: string, id: string): Promise<StoredToolRequest | undefined> {
+  return (await db.query<StoredToolRequest>(loadToolRequestSql, [tenant, id]))[0]
 }
 
 function toolRequestScopeParams({
@@ -139,13 +142,13 @@ const scope = 'q.tenant = $1 and ($2::text is null or q.owner = $2) and ($3::uui
 /** $4 id or request id. */
 const named = '(q.request_id = $4 or q.id::text = $4)'
 
-const getToolRequest = statement(
+const getToolRequestSql = statement(
   'get_tool_request',
   `select ${line}, q.parameters from runtime_tool_requests q where ${scope} and ${named} limit 1`,
 )
 
 /** $4 status or null, $5 how many, $6 before which. */
-const listToolRequests = statement(
+const listToolRequestsSql = statement(
   'list_tool_requests',
   `
 select ${line} from runtime_tool_requests q
@@ -162,7 +165,7 @@ order by q.status = 'runtime_tool_pending' desc, q.id desc limit 1`,
 )
 
 /** $4 id or request id, $5 status, $6 result, $7 resolver, $8 whether to NOTIFY, $9 false: the turn that answers goes on itself. */
-const answerToolRequest = statement(
+export const answerToolRequestSql = statement(
   'answer_tool_request',
   `
 with answered as (
@@ -189,7 +192,7 @@ select ${line} from answered q cross join woken`,
 )
 
 /** $1 tenant, $2 id. */
-const loadToolRequest = statement(
+const loadToolRequestSql = statement(
   'load_tool_request',
   `
 select q.id, q.status, q.status = 'runtime_tool_timeout' and q.resolver is not null as "isCancelled", q.result,

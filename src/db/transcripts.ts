@@ -1,9 +1,8 @@
 // Transcripts, read by window, so that a long conversation costs no more than a short one; beside them the stores of signals and
 // run logs.
 import type { Envelope, Json, RunLog } from '../contract/index.ts'
-import { type Database, statement, storableJson } from './client.ts'
-import { fireTimers, type SignalStore } from './signals.ts'
-import type { TakeOver } from './take-over.ts'
+import { type Database, type Db, statement, storableJson } from './client.ts'
+import { fireTimers } from './signals.ts'
 
 export interface TranscriptStore {
   /** The first `head` lines and the last `tail` lines, oldest first, none twice. Ambient ones beside them: the last `around`. */
@@ -34,15 +33,11 @@ export function createTranscriptStore(database: Database, tenant: string): Trans
   }
 }
 
-/** Asked at least every poll: its answers say that the database is there. */
-export function createSignalStore(database: Database, tenant: string, takeOver?: TakeOver): SignalStore {
-  return {
-    async fireDue(limit) {
-      const [row] = await database.query<{ fired: number; databaseMs: number }>(fireTimers, [limit, tenant])
-      if (row !== undefined) takeOver?.seen(row.databaseMs)
-      return row?.fired ?? 0
-    },
-  }
+/** Turns due timers into signals in their lanes, in one statement; returns how many fired. */
+export async function fireDueTimers(db: Db, limit: number): Promise<number> {
+  const [row] = await db.query<{ fired: number; databaseMs: number }>(fireTimers, [limit, db.tenant])
+  if (row !== undefined) db.takeOver?.seen(row.databaseMs)
+  return row?.fired ?? 0
 }
 
 export function createRunLog(database: Database): RunLog {

@@ -15,7 +15,6 @@ import type {
 } from '../contract/index.ts'
 import type { NewPairing } from '../identity/pairing.ts'
 import type { AmbientMessage, AmbientRecall } from '../sessions/ambient-context.ts'
-import type { EndedTurn } from '../tasks/task-log.ts'
 
 /** What every later write must carry: it fails once another process holds the lane. */
 export type Hold = { readonly conversationId: string; readonly epoch: number }
@@ -294,35 +293,6 @@ export type TurnSplit = {
  * to work on it, so it is no attempt.
  */
 export type ReleaseCause = 'failed' | 'outage' | 'stopping' | 'untouched'
-
-export interface TurnStore {
-  /**
-   * Free lanes, the longest due first, apart from those whose next work only a newer release can read. A turn
-   * that its holder left behind queues up again, so that it is not the first of all after every restart. `crashes`: only those
-   * on whose turn a process died so often, as a multirange; a lane whose holder vanished may come with one more than that.
-   */
-  claim(limit: number, full?: FullSlots, crashes?: string): Promise<readonly HeldLane[]>
-  /** The same among conversations that hold commands for the gateway itself. */
-  claimControl(limit: number): Promise<readonly HeldLane[]>
-  /** Opens a turn (or none, when nothing is left to do) and settles what does not belong to it. False: lease lost. */
-  open(lane: HeldLane, turn: NewTurn | null, dispositions: readonly Disposition[]): Promise<boolean>
-  /** What waits behind the turn that runs in this lane. */
-  waiting(hold: Hold): Promise<readonly WaitingMessage[]>
-  /** What a turn of this lane was about, also when it has ended. The message of what was erased meanwhile is null. */
-  taken(hold: Hold, turnId: string): Promise<readonly WaitingMessage[]>
-  /** Takes waiting messages into the running turn, all or none. */
-  join(hold: Hold, turnId: string, members: readonly NewMember[], joinedAtPoll: number): Promise<boolean>
-  resume(hold: Hold, turnId: string): Promise<boolean>
-  split(hold: Hold, turnId: string, split: TurnSplit): Promise<boolean>
-  /** Gives the lane back with its turn still open. `failedOn`: a message or signal in no turn, against which it counts. */
-  release(hold: Hold, delayMs: number, cause: ReleaseCause, code?: string, failedOn?: string): Promise<boolean>
-  /** Undefined: another process has the lane. `isAwaited`: its task is wanted along with it. */
-  complete(hold: Hold, end: TurnEnd, isAwaited?: boolean): Promise<EndedTurn | undefined>
-  /** Which of these are still held, after their lease was made longer. */
-  renew(holds: readonly Hold[]): Promise<ReadonlySet<string>>
-  /** Counts a lane's rows anew after a claim found nothing in it; true when the count was wrong. */
-  repair(hold: Hold): Promise<boolean>
-}
 
 // A claim passes by agents and connections that hold all the slots they may in this process.
 

@@ -8,15 +8,15 @@ import {
   claimControlLanes,
   claimLanes,
   claimOtherLanes,
-  joinTurn,
+  joinTurnSql,
   turnMessages,
   waitingMessages,
 } from './claim-lanes.ts'
-import { type Database, type Statement, storableJson } from './client.ts'
+import { type Db, type Statement, storableJson } from './client.ts'
 import {
   completeLiveTurn,
   completeTaskTurn,
-  completeTurn,
+  completeTurnSql,
   endAccessChallenge,
   endedUnder,
   pauseLiveTurn,
@@ -26,13 +26,13 @@ import {
   deferWaiting,
   lockLane,
   openRoomTurn,
-  openTurn,
+  openTurnSql,
   recountLane,
-  releaseLane,
-  renewLanes,
-  resumeTurn,
+  releaseLaneSql,
+  renewLanesSql,
+  resumeTurnSql,
   splitLiveTurn,
-  splitTurn,
+  splitTurnSql,
 } from './open-turn.ts'
 import { readableRows } from './row-version.ts'
 import type { TakeOver } from './take-over.ts'
@@ -40,10 +40,13 @@ import type {
   Disposition,
   FullSlots,
   HeldLane,
+  Hold,
+  NewMember,
   NewTurn,
+  ReleaseCause,
   StoredMessage,
   TurnEnd,
-  TurnStore,
+  TurnSplit,
   WaitingMessage,
 } from './turn-rows.ts'
 
@@ -74,64 +77,155 @@ function isHeld(rows: readonly Held[]): boolean {
   return (rows[0]?.held ?? 0) > 0
 }
 
-export function createTurnStore(database: Database, options: LeaseOptions): TurnStore {
-  const { holder, leaseMs, takeOver } = options
-  return {
-    ...createClaims(database, options),
-    ...createJoins(database, holder),
-    async open(lane, turn, dispositions) {
-      const rows = await database.query<Held>(chooseOpenStatement(turn, dispositions), [
-        lane.conversationId,
-        holder,
-        lane.epoch,
-        storableJson(turn ?? {}),
-        storableJson(dispositions),
-        storableJson(turn?.members ?? []),
-      ])
-      return isHeld(rows)
-    },
-    async resume(hold, turnId) {
-      return isHeld(await database.query<Held>(resumeTurn, [hold.conversationId, holder, hold.epoch, turnId]))
-    },
-    async split(hold, turnId, { delayMs, code, calls }) {
-      const said = storableJson(calls ?? [])
-      const params = [hold.conversationId, holder, hold.epoch, turnId, delayMs, code, said]
-      return isHeld(await database.query<Held>(calls === undefined ? splitTurn : splitLiveTurn, params))
-    },
-    async release(hold, delayMs, cause, code, failedOn) {
-      if (failedOn !== undefined) {
-        const counted = [hold.conversationId, holder, hold.epoch, failedOn, delayMs]
-        return isHeld(await database.query<Held>(deferWaiting, counted))
-      }
-      const params = [hold.conversationId, holder, hold.epoch, delayMs, cause, code ?? null]
-      return isHeld(await database.query<Held>(releaseLane, params))
-    },
-    async complete(hold, end, isAwaited = false) {
-      const params = [hold.conversationId, holder, hold.epoch, storableJson(end), database.isShared]
-      const statement = chooseCompletionStatement(end, isAwaited)
-      const runCompletion = () => database.query<EndedTurn & { ended: number }>(statement, params)
-      const [row] = end.pairing === null ? await runCompletion() : await retryTakenSlot(runCompletion)
-      if (row !== undefined && row.ended > 0) return { hasSends: row.hasSends, task: row.task ?? null }
-      // Nothing to end: either the lease is lost, or an earlier try of ours was committed and its answer went missing.
-      const [ours] = await database.query<{ ended: number }>(endedUnder, [end.turnId, hold.epoch])
-      return (ours?.ended ?? 0) > 0 ? { hasSends: true, task: null } : undefined
-    },
-    async renew(holds) {
-      if (holds.length === 0) return new Set()
-      const params = [storableJson(holds), holder, leaseMs]
-      const rows = await database.query<{ conversationId: string; databaseMs: number }>(renewLanes, params)
-      if (rows[0] !== undefined) takeOver?.seen(rows[0].databaseMs)
-      return new Set(rows.map((row) => row.conversationId))
-    },
-    repair: (hold) =>
-      database.transaction(async (sql) => {
-        const fence = [hold.conversationId, holder, hold.epoch]
-        const [lane] = await sql.query<{ pending: number }>(lockLane, fence)
-        if (lane === undefined) return false
-        const [counted] = await sql.query<{ pending: number }>(recountLane, [hold.conversationId])
-        return counted?.pending !== lane.pending
-      }),
+/**
+ * Free lanes, the longest due first, apart from those whose next work only a newer release can read. A turn
+ * that its holder left behind queues up again, so that it is not the first of all after every restart. `crashes`: only those
+ * on whose turn a process died so often, as a multirange; a lane whose holder vanished may come with one more than that.
+ */
+export function claimTurns(
+  db: Db,
+  limit: number,
+  full?: FullSlots,
+  crashes: string = anyCrashes,
+): Promise<readonly HeldLane[]> {
+  return full === undefined || hasNoFullSlots(full)
+    ? claimHeldLanes(db, claimLanes, limit, crashes)
+    : claimHeldLanes(db, claimOtherLanes, limit, crashes, storableJson(full))
+}
+
+/** The same among conversations that hold commands for the gateway itself. */
+export function claimControlTurns(db: Db, limit: number): Promise<readonly HeldLane[]> {
+  return claimHeldLanes(db, claimControlLanes, limit, anyCrashes)
+}
+
+/** What waits behind the turn that runs in this lane. */
+export async function listWaitingMessages(db: Db, hold: Hold): Promise<readonly WaitingMessage[]> {
+  const [found] = await db.query<Rows>(waitingMessages, [hold.conversationId, windowSize])
+  return found === undefined ? [] : withAccess(readableRows(found.messages), found.access)
+}
+
+/** What a turn of this lane was about, also when it has ended. The message of what was erased meanwhile is null. */
+export async function listTurnMessages(db: Db, hold: Hold, turnId: string): Promise<readonly WaitingMessage[]> {
+  const [found] = await db.query<Rows>(turnMessages, [hold.conversationId, turnId])
+  return found === undefined ? [] : withAccess(readableRows(found.messages), found.access)
+}
+
+/** Takes waiting messages into the running turn, all or none. */
+export async function joinTurn(
+  db: Db,
+  hold: Hold,
+  turnId: string,
+  members: readonly NewMember[],
+  joinedAtPoll: number,
+): Promise<boolean> {
+  const params = [hold.conversationId, db.holder, hold.epoch, turnId, storableJson(members), joinedAtPoll]
+  return isHeld(await db.query<Held>(joinTurnSql, params))
+}
+
+/** Opens a turn (or none, when nothing is left to do) and settles what does not belong to it. False: lease lost. */
+export async function openTurn(
+  db: Db,
+  lane: HeldLane,
+  turn: NewTurn | null,
+  dispositions: readonly Disposition[],
+): Promise<boolean> {
+  const rows = await db.query<Held>(chooseOpenStatement(turn, dispositions), [
+    lane.conversationId,
+    db.holder,
+    lane.epoch,
+    storableJson(turn ?? {}),
+    storableJson(dispositions),
+    storableJson(turn?.members ?? []),
+  ])
+  return isHeld(rows)
+}
+
+export async function resumeTurn(db: Db, hold: Hold, turnId: string): Promise<boolean> {
+  return isHeld(await db.query<Held>(resumeTurnSql, [hold.conversationId, db.holder, hold.epoch, turnId]))
+}
+
+export async function splitTurn(
+  db: Db,
+  hold: Hold,
+  turnId: string,
+  { delayMs, code, calls }: TurnSplit,
+): Promise<boolean> {
+  const said = storableJson(calls ?? [])
+  const params = [hold.conversationId, db.holder, hold.epoch, turnId, delayMs, code, said]
+  return isHeld(await db.query<Held>(calls === undefined ? splitTurnSql : splitLiveTurn, params))
+}
+
+/** Gives the lane back with its turn still open. `failedOn`: a message or signal in no turn, against which it counts. */
+export async function releaseLane(
+  db: Db,
+  hold: Hold,
+  delayMs: number,
+  cause: ReleaseCause,
+  code?: string,
+  failedOn?: string,
+): Promise<boolean> {
+  if (failedOn !== undefined) {
+    const counted = [hold.conversationId, db.holder, hold.epoch, failedOn, delayMs]
+    return isHeld(await db.query<Held>(deferWaiting, counted))
   }
+  const params = [hold.conversationId, db.holder, hold.epoch, delayMs, cause, code ?? null]
+  return isHeld(await db.query<Held>(releaseLaneSql, params))
+}
+
+/** Undefined: another process has the lane. `isAwaited`: its task is wanted along with it. */
+export async function completeTurn(
+  db: Db,
+  hold: Hold,
+  end: TurnEnd,
+  isAwaited: boolean = false,
+): Promise<EndedTurn | undefined> {
+  const params = [hold.conversationId, db.holder, hold.epoch, storableJson(end), db.isShared]
+  const statement = chooseCompletionStatement(end, isAwaited)
+  const runCompletion = () => db.query<EndedTurn & { ended: number }>(statement, params)
+  const [row] = end.pairing === null ? await runCompletion() : await retryTakenSlot(runCompletion)
+  if (row !== undefined && row.ended > 0) return { hasSends: row.hasSends, task: row.task ?? null }
+  // Nothing to end: either the lease is lost, or an earlier try of ours was committed and its answer went missing.
+  const [ours] = await db.query<{ ended: number }>(endedUnder, [end.turnId, hold.epoch])
+  return (ours?.ended ?? 0) > 0 ? { hasSends: true, task: null } : undefined
+}
+
+/** Which of these are still held, after their lease was made longer. */
+export async function renewLanes(db: Db, holds: readonly Hold[]): Promise<ReadonlySet<string>> {
+  if (holds.length === 0) return new Set()
+  const params = [storableJson(holds), db.holder, db.leaseMs]
+  const rows = await db.query<{ conversationId: string; databaseMs: number }>(renewLanesSql, params)
+  if (rows[0] !== undefined) db.takeOver?.seen(rows[0].databaseMs)
+  return new Set(rows.map((row) => row.conversationId))
+}
+
+/** Counts a lane's rows anew after a claim found nothing in it; true when the count was wrong. */
+export function repairLane(db: Db, hold: Hold): Promise<boolean> {
+  return db.transaction(async (sql) => {
+    const fence = [hold.conversationId, db.holder, hold.epoch]
+    const [lane] = await sql.query<{ pending: number }>(lockLane, fence)
+    if (lane === undefined) return false
+    const [counted] = await sql.query<{ pending: number }>(recountLane, [hold.conversationId])
+    return counted?.pending !== lane.pending
+  })
+}
+
+async function claimHeldLanes(
+  db: Db,
+  statement: Statement,
+  limit: number,
+  crashes: string,
+  ...full: readonly string[]
+): Promise<readonly HeldLane[]> {
+  const gap = [db.takeOver?.lastSeen() ?? null, db.takeOver?.gapMs ?? 0]
+  const params = [limit, db.holder, db.leaseMs, windowSize, db.tenant, ...gap, crashes, ...full]
+  let rows = await db.query<ClaimRow>(statement, params)
+  // Every lane that is due may have been put at the end; each is put there once.
+  while (rows.length === 1 && isRequeue(rows[0])) rows = await db.query<ClaimRow>(statement, params)
+  return rows.flatMap((row) => {
+    if (row.conversationId === null) return []
+    const { access, requeued: _, ...lane } = row
+    return [{ ...lane, messages: withAccess(readableRows(lane.messages), access) }]
+  })
 }
 
 /** Another replica took the pairing's slot in the same instant: nothing was stored, and there may be other slots. */
@@ -147,7 +241,7 @@ async function retryTakenSlot<T>(work: () => Promise<T>, tries = 8): Promise<T> 
 /** Most turns are nowhere near a room. */
 function chooseOpenStatement(turn: NewTurn | null, dispositions: readonly Disposition[]): Statement {
   const isInRoom = turn?.recall !== undefined || turn?.unheard !== undefined
-  return isInRoom || dispositions.some(({ ambient }) => ambient !== undefined) ? openRoomTurn : openTurn
+  return isInRoom || dispositions.some(({ ambient }) => ambient !== undefined) ? openRoomTurn : openTurnSql
 }
 
 /** Most turns wait for nothing and admit every sender: they do not read the tables of those that do not. */
@@ -156,38 +250,7 @@ function chooseCompletionStatement(end: TurnEnd, isAwaited: boolean): Statement 
   const isPause = end.actions.length > 0 || end.requests.length > 0 || end.resolved !== null
   if (end.hasLive) return isPause ? pauseLiveTurn : completeLiveTurn
   if (isPause) return pauseTurn
-  return isAwaited && end.taskState !== null ? completeTaskTurn : completeTurn
-}
-
-function createClaims(
-  database: Database,
-  { holder, leaseMs, tenant, takeOver }: LeaseOptions,
-): Pick<TurnStore, 'claim' | 'claimControl'> {
-  const claimHeldLanes = async (
-    statement: Statement,
-    limit: number,
-    crashes: string,
-    ...full: readonly string[]
-  ): Promise<readonly HeldLane[]> => {
-    const gap = [takeOver?.lastSeen() ?? null, takeOver?.gapMs ?? 0]
-    const params = [limit, holder, leaseMs, windowSize, tenant, ...gap, crashes, ...full]
-    let rows = await database.query<ClaimRow>(statement, params)
-    // Every lane that is due may have been put at the end; each is put there once.
-    while (rows.length === 1 && isRequeue(rows[0])) rows = await database.query<ClaimRow>(statement, params)
-    return rows.flatMap((row) => {
-      if (row.conversationId === null) return []
-      const { access, requeued: _, ...lane } = row
-      return [{ ...lane, messages: withAccess(readableRows(lane.messages), access) }]
-    })
-  }
-  return {
-    claim: (limit, full, crashes = anyCrashes) =>
-      full === undefined || hasNoFullSlots(full)
-        ? claimHeldLanes(claimLanes, limit, crashes)
-        : claimHeldLanes(claimOtherLanes, limit, crashes, storableJson(full)),
-    // No agent runs in these.
-    claimControl: (limit) => claimHeldLanes(claimControlLanes, limit, anyCrashes),
-  }
+  return isAwaited && end.taskState !== null ? completeTaskTurn : completeTurnSql
 }
 
 function isRequeue(row: ClaimRow | undefined): boolean {
@@ -196,23 +259,6 @@ function isRequeue(row: ClaimRow | undefined): boolean {
 
 function hasNoFullSlots({ agents, connections, pairs }: FullSlots): boolean {
   return agents.length + connections.length + pairs.length === 0
-}
-
-function createJoins(database: Database, holder: string): Pick<TurnStore, 'waiting' | 'taken' | 'join'> {
-  return {
-    async waiting(hold) {
-      const [found] = await database.query<Rows>(waitingMessages, [hold.conversationId, windowSize])
-      return found === undefined ? [] : withAccess(readableRows(found.messages), found.access)
-    },
-    async taken(hold, turnId) {
-      const [found] = await database.query<Rows>(turnMessages, [hold.conversationId, turnId])
-      return found === undefined ? [] : withAccess(readableRows(found.messages), found.access)
-    },
-    async join(hold, turnId, members, joinedAtPoll) {
-      const params = [hold.conversationId, holder, hold.epoch, turnId, storableJson(members), joinedAtPoll]
-      return isHeld(await database.query<Held>(joinTurn, params))
-    },
-  }
 }
 
 // What was read about all senders of a lane is given to each message as far as it is about its own sender.

@@ -1,7 +1,7 @@
 // The daily quota of senders who are not admitted, on connections that any server can send to: counted by all replicas together.
 import type { DayShare } from '../contract/access.ts'
 import { auditLines } from './audit-lines.ts'
-import { type Database, statement } from './client.ts'
+import { type Db, statement } from './client.ts'
 
 /**
  * `unproven`: nothing proves who sent it. `unknown`: proven, and not admitted, or asking for nothing. `report`: about something that
@@ -23,32 +23,28 @@ type Charged =
   | { readonly kind: 'within' }
   | { readonly kind: 'spent'; readonly isFirst: boolean; readonly secondsLeft: number }
 
-export interface UnprovenSenderStore {
-  /** Counts what came in one inbound event, if the day's share allows it. */
-  charge(charge: UnprovenSenderCharge, share: DayShare): Promise<Charged>
-}
-
 type Row = { readonly isWithin: boolean; readonly isFirst: boolean; readonly secondsLeft: number }
 
-export function createUnprovenSenderStore(database: Database, tenant: string): UnprovenSenderStore {
-  return {
-    async charge({ connection, kind, messages, receivedBytes, storedBytes }, limits): Promise<Charged> {
-      const { messagesPerDay, receivedBytesPerDay, storedBytesPerDay } = limits
-      const [row] = await database.query<Row>(chargeUnprovenSenders, [
-        tenant,
-        connection,
-        kind,
-        receivedBytes,
-        storedBytes,
-        messagesPerDay,
-        receivedBytesPerDay,
-        storedBytesPerDay,
-        messages,
-      ])
-      if (row === undefined || row.isWithin) return { kind: 'within' }
-      return { kind: 'spent', isFirst: row.isFirst, secondsLeft: Math.max(1, row.secondsLeft) }
-    },
-  }
+/** Counts what came in one inbound event, if the day's share allows it. */
+export async function chargeUnprovenSender(
+  db: Db,
+  { connection, kind, messages, receivedBytes, storedBytes }: UnprovenSenderCharge,
+  limits: DayShare,
+): Promise<Charged> {
+  const { messagesPerDay, receivedBytesPerDay, storedBytesPerDay } = limits
+  const [row] = await db.query<Row>(chargeUnprovenSenders, [
+    db.tenant,
+    connection,
+    kind,
+    receivedBytes,
+    storedBytes,
+    messagesPerDay,
+    receivedBytesPerDay,
+    storedBytesPerDay,
+    messages,
+  ])
+  if (row === undefined || row.isWithin) return { kind: 'within' }
+  return { kind: 'spent', isFirst: row.isFirst, secondsLeft: Math.max(1, row.secondsLeft) }
 }
 
 // One row per connection and kind, counted by every replica.

@@ -1,4 +1,5 @@
 // Assembles the gateway from its configuration and a database. Portable: what differs per runtime is a parameter.
+
 import type { ToolServers } from '../agents/mcp/tool-servers.ts'
 import type { Config } from '../config.ts'
 import { cloneForObserver } from '../contract/copy-for-watcher.ts'
@@ -13,14 +14,12 @@ import {
   type Secret,
 } from '../contract/index.ts'
 import { type Meter, noMeter } from '../contract/metrics.ts'
-import { createChainStore } from '../db/call-chains.ts'
-import { createCallerAccess } from '../db/caller-access.ts'
-import type { Database, Failpoint, WakingWork } from '../db/client.ts'
-import { createInboxStore, type InboxStore } from '../db/inbox.ts'
-import { createSourceStore, type SourceStore } from '../db/sources.ts'
+import type { Database, Db, Failpoint, WakingWork } from '../db/client.ts'
+import { type AcceptDrafts, acceptDrafts } from '../db/inbox.ts'
+import { createJournalStore } from '../db/journal.ts'
 import { createTakeOver } from '../db/take-over.ts'
-import { createTurnStore } from '../db/turns.ts'
-import { createUnprovenSenderStore } from '../db/unproven-senders.ts'
+import { createTranscriptStore } from '../db/transcripts.ts'
+import { renewLanes } from '../db/turns.ts'
 import { createGateway, type Gateway } from '../gateway.ts'
 import { createAccessPolicy } from '../identity/access-policy.ts'
 import { decideConsent } from '../identity/consent.ts'
@@ -45,7 +44,6 @@ import { type AssembledFiles, assembleAttachments, type RuntimeFiles } from './a
 import { createConnections } from './connections.ts'
 import { createOwnAttestor, createOwnHost, createSpeakerMarks } from './own-keys.ts'
 import type { SealKeys } from './seal.ts'
-import { createStores } from './stores.ts'
 
 export type Runtime = {
   readonly fetch: typeof fetch
@@ -68,7 +66,7 @@ export type Runtime = {
   /** Values of secrets this process was given: no error that is kept shows them. */
   readonly secretValues?: readonly string[]
   /** How rows are committed. Without it: in groups, shared by whatever arrives at the same time. */
-  readonly committer?: (store: InboxStore) => Committer
+  readonly committer?: (accept: AcceptDrafts) => Committer
   /** Told that a commit left work to another process. Correctness never depends on it. */
   readonly onWork?: () => void
   /** Reaches MCP servers; without it agents that have some are refused. */
@@ -95,8 +93,6 @@ export type Assembled = {
   readonly gateway: Gateway
   readonly deps: GatewayDeps
   readonly files: AssembledFiles
-  /** For an edge that stays: connections that pull. */
-  readonly sources: SourceStore
   /** Wakes the worker loop of this work; without one, every loop. */
   readonly wake: (work?: WakingWork) => void
   readonly stop: () => void
@@ -137,16 +133,16 @@ export function assembleGateway(config: Config, database: Database, runtime: Run
   const connections = createConnections(config, database, parts, turnPolicy)
   const tools = createToolServersOrThrow(config, { ...runtime, fetch })
   const { tenant } = config
-  const lease = {
+  const db: Db = {
+    ...database,
+    tenant,
     holder: runtime.holder ?? newId(),
     leaseMs: turnPolicy.leaseMs,
-    tenant,
     takeOver: createTakeOver(turnPolicy),
+    newId,
   }
-  const turns = createTurnStore(database, lease)
-  const keepers = createLeaseAndResultKeepers(runtime, turns, turnPolicy)
-  const stores = createStores(database, { ...lease, newId })
-  const runWatch = createRunWatch({ runs: stores.runs, everyMs: turnPolicy.pollMs })
+  const keepers = createLeaseAndResultKeepers(runtime, db, turnPolicy)
+  const runWatch = createRunWatch({ db, everyMs: turnPolicy.pollMs })
   const deps: GatewayDeps = {
     ...runtime,
     tenant,
@@ -155,14 +151,13 @@ export function assembleGateway(config: Config, database: Database, runtime: Run
     guardedFetch: runtime.guardedFetch ?? createUnpinnedFetch(fetch),
     connections,
     agents: new Map(config.agents.map((agent) => [agent.slug, agent])),
-    committer: (runtime.committer ?? createGroupCommit)(createInboxStore(database)),
-    ...stores,
+    committer: (runtime.committer ?? createGroupCommit)((drafts) => acceptDrafts(db, drafts)),
+    db,
+    journal: createJournalStore(db),
+    transcripts: createTranscriptStore(database, tenant),
     attachments: files.service,
-    turns,
     runWatch,
     ...identityPorts(config),
-    readAccess: createCallerAccess(database, tenant),
-    strangers: createUnprovenSenderStore(database, tenant),
     ...remoteGatewayPorts(config, database, { ...runtime, newId }),
     ...keepers,
     turnPolicy,
@@ -180,7 +175,6 @@ export function assembleGateway(config: Config, database: Database, runtime: Run
     gateway: createGateway(deps),
     deps,
     files,
-    sources: createSourceStore(database, lease),
     wake: (work) => (work === undefined ? notifyAllWorkers(wakeups) : wakeups[work].notify()),
     stop() {
       keepers.leases.stop()
@@ -198,11 +192,11 @@ function resolveTurnPolicy({ turns }: Config): TurnPolicy {
 
 function createLeaseAndResultKeepers(
   runtime: Runtime,
-  turns: GatewayDeps['turns'],
+  db: Db,
   { leaseMs }: TurnPolicy,
 ): Pick<GatewayDeps, 'leases' | 'results'> {
   return {
-    leases: createLeaseKeeper({ ...runtime, turns, leaseMs }),
+    leases: createLeaseKeeper({ ...runtime, renew: (holds) => renewLanes(db, holds), leaseMs }),
     results: createResultKeeper({ ...runtime, leaseMs }),
   }
 }
@@ -254,10 +248,9 @@ function remoteGatewayPorts(
   config: Config,
   database: Database,
   parts: Parameters<typeof createOwnAttestor>[2],
-): Pick<GatewayDeps, 'attestor' | 'chains' | 'host' | 'speakerMarks'> {
+): Pick<GatewayDeps, 'attestor' | 'host' | 'speakerMarks'> {
   return {
     attestor: createOwnAttestor(config, database, parts),
-    chains: createChainStore(database, config.tenant),
     host: createOwnHost(config, database),
     speakerMarks: createSpeakerMarks(config, database, parts),
   }

@@ -1,7 +1,7 @@
 // Group commit: what arrives while a commit is in flight goes into the next one. No timer, bounded on every side. What arrived
 // together is never parted.
 import { GatewayError, isGatewayError } from '../contract/index.ts'
-import type { InboxDraft, InboxOutcome, InboxStore } from '../db/inbox.ts'
+import type { AcceptDrafts, InboxDraft, InboxOutcome } from '../db/inbox.ts'
 import { settleWithin } from '../lib/index.ts'
 
 export type GroupCommitLimits = WaitingLimits & {
@@ -32,7 +32,7 @@ const maxBreaths = 3
 export type Breath = () => Promise<void>
 
 export function createGroupCommit(
-  store: InboxStore,
+  accept: AcceptDrafts,
   limits: GroupCommitLimits = defaultLimits,
   breathe?: Breath,
 ): Committer {
@@ -52,7 +52,7 @@ export function createGroupCommit(
         if (waiting.size() === size) break
       }
       hanging += 1
-      const work = commitBatch(store, waiting.take()).finally(() => {
+      const work = commitBatch(accept, waiting.take()).finally(() => {
         hanging -= 1
       })
       // A commit past its deadline goes on alone: its rows were answered "not stored" and will be delivered again.
@@ -74,9 +74,9 @@ export function createGroupCommit(
 }
 
 /** Stores a batch; a fault that one inbound event may have caused is cornered by halving, so it takes no other along. */
-async function commitBatch(store: InboxStore, batch: readonly WaitingRows[]): Promise<void> {
+async function commitBatch(accept: AcceptDrafts, batch: readonly WaitingRows[]): Promise<void> {
   try {
-    const outcomes = await store.accept(batch.flatMap(withCopyCount))
+    const outcomes = await accept(batch.flatMap(withCopyCount))
     let at = 0
     for (const rows of batch) {
       const own = rows.drafts.map((_, index) => outcomes[at + index] ?? ({ kind: 'again' } as const))
@@ -89,8 +89,8 @@ async function commitBatch(store: InboxStore, batch: readonly WaitingRows[]): Pr
       return
     }
     const half = Math.ceil(batch.length / 2)
-    await commitBatch(store, batch.slice(0, half))
-    await commitBatch(store, batch.slice(half))
+    await commitBatch(accept, batch.slice(0, half))
+    await commitBatch(accept, batch.slice(half))
   }
 }
 
@@ -252,9 +252,9 @@ function rejectAtDeadline(ms: number, ask: (asker: Asker) => Asked): Promise<Out
 
 // Runtimes whose requests share nothing commit every inbound event on its own.
 
-export function createSingleCommit(store: InboxStore): Committer {
+export function createSingleCommit(accept: AcceptDrafts): Committer {
   return {
     isAnswered: () => true,
-    commit: async (drafts) => (drafts.length === 0 ? [] : store.accept(drafts)),
+    commit: async (drafts) => (drafts.length === 0 ? [] : accept(drafts)),
   }
 }

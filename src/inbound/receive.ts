@@ -9,6 +9,7 @@ import type {
   WatchResult,
 } from '../contract/index.ts'
 import type { Resubmission } from '../db/receipts.ts'
+import { findReceipt, findRejectedEvent, markEventRedriven, resubmitMessage } from '../db/receipts.ts'
 import { changesAnything } from '../db/records.ts'
 import { errorLogFields } from '../lib/log.ts'
 import { isWatched } from '../turns/admit.ts'
@@ -250,8 +251,8 @@ async function spentBy(
 // Retrying dead letters: a dead turn is queued again; an inbound event that could not be read is read by today's code.
 
 export async function resubmit(deps: GatewayDeps, inboxId: string, by: string, how?: Resubmission): Promise<boolean> {
-  if (await deps.receipts.resubmit(inboxId, by, how)) return true
-  const rejected = await deps.receipts.findRemains(inboxId)
+  if (await resubmitMessage(deps.db, inboxId, by, how)) return true
+  const rejected = await findRejectedEvent(deps.db, inboxId)
   if (rejected !== undefined && isRejectedRaw(rejected.raw)) return false
   const at = deps.connections.find((each) => each.key === rejected?.connection)
   const reread = at?.adapter.reread
@@ -268,7 +269,7 @@ export async function resubmit(deps: GatewayDeps, inboxId: string, by: string, h
     startedAt: deps.monotonicMs(),
   })
   if (!acceptances.some((acceptance) => acceptance.kind === 'accepted')) return false
-  await deps.receipts.markRedriven(inboxId, by)
+  await markEventRedriven(deps.db, inboxId, by)
   return true
 }
 
@@ -290,7 +291,7 @@ const pollMs = 500
 export async function waitForAnswer(deps: GatewayDeps, inboxId: string, timeoutMs: number): Promise<WatchResult> {
   const until = deps.monotonicMs() + timeoutMs
   for (;;) {
-    const receipt = await deps.receipts.find(inboxId)
+    const receipt = await findReceipt(deps.db, inboxId)
     if (receipt === undefined) return { kind: 'ended', state: 'unknown', reason: 'not_found' }
     const { state, reason, resumed } = receipt
     // A run that says nothing after it was decided about leaves the words about the decision.

@@ -16,8 +16,11 @@ import {
   type Sender,
   verifiedSender,
 } from '../contract/index.ts'
+import { readCallerAccess } from '../db/caller-access.ts'
+import { isAdmittedPerson } from '../db/known-people.ts'
 import { changesAnything } from '../db/records.ts'
 import type { UnprovenSenderCharge, UnprovenSenderKind } from '../db/unproven-senders.ts'
+import { chargeUnprovenSender } from '../db/unproven-senders.ts'
 import type { AccessContext, AccessDecision } from '../identity/access-policy.ts'
 import { admitForwarded } from '../identity/trust.ts'
 import { LruMap } from '../lib/index.ts'
@@ -79,7 +82,7 @@ export async function judgeSenders(
 
 /** Undefined: it is within the day's share, or strangers are not counted there. */
 export async function chargeUnprovenMessages(
-  deps: Pick<GatewayDeps, 'strangers' | 'room' | 'log'>,
+  deps: Pick<GatewayDeps, 'db' | 'room' | 'log'>,
   at: GatewayConnection,
   { bytes, ...share }: Pick<UnprovenSenderCharge, 'kind' | 'messages' | 'storedBytes'> & { readonly bytes: number },
 ): Promise<Spent | undefined> {
@@ -89,7 +92,7 @@ export async function chargeUnprovenMessages(
   if ((await deps.room?.()) !== undefined)
     return { kind: 'spent', reason: 'disk_low', isUnproven, retryAfterSeconds: roomSeconds }
   const charge = { connection: at.key, receivedBytes: bytes, ...share }
-  const charged = await deps.strangers.charge(charge, at.strangers)
+  const charged = await chargeUnprovenSender(deps.db, charge, at.strangers)
   if (charged.kind === 'within') return undefined
   if (charged.isFirst) deps.log.warn('strangers_spent', { connection: at.key, reason: kind })
   return { kind: 'spent', reason: 'strangers_spent', isUnproven, retryAfterSeconds: charged.secondsLeft }
@@ -143,7 +146,7 @@ async function judgeMessage(
   if (kind === 'unproven') return judgeUnprovenMessage(at, event, first)
   const isAsked = isHeavy(event, bytes) || event.pendingBlob !== undefined || (kind !== undefined && isOpen(at))
   if (!isAsked) return { event: event }
-  const stored = await deps.readAccess(sender, at.key)
+  const stored = await readCallerAccess(deps.db, sender, at.key)
   const decided = unprovenSenderKind(await deps.access.decide(sender, { ...context, stored }))
   return decided === undefined ? { event: event } : { event: trimStrangerMessage(event), unprovenKind: decided }
 }
@@ -199,7 +202,7 @@ const knownMs = 60_000
 const unknownMs = 10_000
 const maxRemembered = 10_000
 
-type LimitDeps = Pick<GatewayDeps, 'access' | 'agents' | 'people' | 'monotonicMs' | 'log'>
+type LimitDeps = Pick<GatewayDeps, 'access' | 'agents' | 'db' | 'monotonicMs' | 'log'>
 type Known = { readonly isKnown: boolean; readonly until: number }
 type State = {
   readonly all: RateLimiter | undefined
@@ -266,7 +269,8 @@ async function isKnownSender(
   if (subject === undefined) return false
   const found = recallSender(deps, state, subject)
   if (found !== undefined) return found.isKnown
-  const isAdmitted = (await acceptedRule(deps, at, message, agent)) || (await deps.people.isAdmitted(at.key, subject))
+  const isAdmitted =
+    (await acceptedRule(deps, at, message, agent)) || (await isAdmittedPerson(deps.db, deps.db.tenant, at.key, subject))
   state.known.set(subject, { isKnown: isAdmitted, until: deps.monotonicMs() + (isAdmitted ? knownMs : unknownMs) })
   return isAdmitted
 }

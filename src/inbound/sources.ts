@@ -1,7 +1,8 @@
 // Pull sources (polling, sockets, mailboxes): for each connection that pulls, one process holds the lease, hands over what came,
 // and moves the cursor only when all of it is committed.
 import { GatewayError, isGatewayError, type RawRequest, type TransportAnswer } from '../contract/index.ts'
-import type { SourceHold, SourceStore } from '../db/sources.ts'
+import type { Db } from '../db/client.ts'
+import { advanceSource, claimSource, releaseSource, renewSource, type SourceHold } from '../db/sources.ts'
 import { errorLogFields } from '../lib/log.ts'
 import { sleep } from '../lib/time.ts'
 import { backoffMs } from '../outbound/settle.ts'
@@ -26,7 +27,7 @@ export type RunningSources = {
 }
 
 export type SourcesDeps = Pick<GatewayDeps, 'connections' | 'turnPolicy' | 'monotonicMs' | 'random' | 'log'> &
-  SourceHands & { readonly sources: SourceStore }
+  SourceHands & { readonly db: Db }
 
 const backoff = { firstMs: 500, maxMs: 30_000 } as const
 /** Longer than a connection takes to fail: a pull that goes on for so long has reached its platform, though nothing came. */
@@ -58,7 +59,7 @@ async function runSource(deps: SourcesDeps, at: GatewayConnection, { stop, repor
   while (!stop.aborted) {
     const claimedAt = deps.monotonicMs()
     try {
-      const held = await deps.sources.claim(connection)
+      const held = await claimSource(deps.db, connection)
       if (held === undefined) {
         failures = 0
         logged = undefined
@@ -109,8 +110,7 @@ type SourceHands = {
   readonly refusal: (error: GatewayError) => TransportAnswer
 }
 
-type PullDeps = Pick<GatewayDeps, 'turnPolicy' | 'monotonicMs' | 'log'> &
-  SourceHands & { readonly sources: SourceStore }
+type PullDeps = Pick<GatewayDeps, 'turnPolicy' | 'monotonicMs' | 'log'> & SourceHands & { readonly db: Db }
 
 export type Pull = {
   readonly hold: SourceHold
@@ -132,7 +132,7 @@ async function pullSource(deps: PullDeps, at: GatewayConnection, pull: Pull): Pr
         kept.lost.throwIfAborted()
         answers.push(await acceptPulled(deps, at, request))
       }
-      if (!(await deps.sources.advance(hold, batch.cursor))) throw holdLost()
+      if (!(await advanceSource(deps.db, hold, batch.cursor))) throw holdLost()
       await batch.acknowledge?.(answers)
       onBatch()
       if (signal.aborted) break
@@ -141,7 +141,7 @@ async function pullSource(deps: PullDeps, at: GatewayConnection, pull: Pull): Pr
   } finally {
     kept.end()
     // The next process need not wait; if it was lost or cannot be given back, its time runs out.
-    await deps.sources.release(hold).catch(() => false)
+    await releaseSource(deps.db, hold).catch(() => false)
   }
 }
 
@@ -161,14 +161,14 @@ async function acceptPulled(deps: PullDeps, at: GatewayConnection, request: RawR
 
 /** Renewed in time, and known by our own clock to be over before another process may pull. */
 function keepHold(
-  { sources, turnPolicy: { leaseMs }, monotonicMs }: PullDeps,
+  { db, turnPolicy: { leaseMs }, monotonicMs }: PullDeps,
   { hold, claimedAt }: Pull,
 ): { readonly lost: AbortSignal; readonly end: () => void } {
   const lost = new AbortController()
   let renewedAt = claimedAt
   const renewSourceLease = async (): Promise<void> => {
     const askedAt = monotonicMs()
-    if (await sources.renew(hold)) renewedAt = askedAt
+    if (await renewSource(db, hold)) renewedAt = askedAt
     else lost.abort(holdLost())
   }
   const timer = setInterval(() => {

@@ -5,6 +5,7 @@ import type { Config } from '../config.ts'
 import type { Log } from '../contract/index.ts'
 import type { Database } from '../db/client.ts'
 import { moveWithClock } from '../db/clock.ts'
+import { leaveHeldLanes } from '../db/suspects.ts'
 import type { Assembled } from '../gateway/assemble.ts'
 import { sweepRound } from '../gateway/sweep.ts'
 import { errorLogFields } from '../lib/log.ts'
@@ -48,7 +49,7 @@ export function startBackground(
       await Promise.all([Promise.race([drained, late]), children?.stop(graceMs)])
       deps.results.giveUp()
       // It was stopped, and did not die: nothing is held against the turn.
-      await withDatabaseTimeout(leaveMs, deps.suspects.leave()).catch(() => {})
+      await withDatabaseTimeout(leaveMs, leaveHeldLanes(deps.db)).catch(() => {})
     },
   }
 }

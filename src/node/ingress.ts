@@ -143,13 +143,12 @@ export type NodeSources = {
   readonly stop: () => Promise<void>
 }
 
-export function createNodeSources({ gateway, deps, sources }: Assembled): NodeSources {
+export function createNodeSources({ gateway, deps }: Assembled): NodeSources {
   let running: RunningSources | undefined
   return {
     start() {
       running ??= runSources({
         ...deps,
-        sources,
         receive: (at, request) => gateway.receive(at, request, true),
         answerOf: receivedAnswer,
         refusal: (error) => failureAnswer(error.code, error.message),

@@ -1,14 +1,16 @@
 // Isolation of suspect turns on Node: they run in child processes, one for those on which a process died once, one for those that
 // must be alone. A child that dies takes nothing with it that was not its own, and its crash is known at once.
+
 import type { ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
+import { findSuspectTurns, freeLanesOfDeadHolder } from '../db/suspects.ts'
 import type { GatewayDeps } from '../turns/deps.ts'
 import { type Isolation, type SuspectShare, suspectShare } from '../turns/isolation.ts'
 
 /** Starts this program again, as a process that calls `runSuspects`. */
 export type ForkSuspects = () => ChildProcess
 
-export type ChildrenDeps = Pick<GatewayDeps, 'suspects' | 'turnPolicy' | 'log'> & {
+export type ChildrenDeps = Pick<GatewayDeps, 'db' | 'turnPolicy' | 'log'> & {
   /** Where the gateway is reached. */
   readonly url: string
   /** Something may have been stored for other loops of the gateway. */
@@ -60,7 +62,7 @@ function runSuspectChildren(parts: SuspectChildrenDeps): SuspectChildren & { rea
     const child = forkChild(parts, share)
     const ended = child.gone.then(async (isReady) => {
       // Without the database its leases run out by themselves, and count as a crash.
-      await parts.suspects.bury(child.holder, isStopping ? 'ended' : 'crashed').catch(() => {})
+      await freeLanesOfDeadHolder(parts.db, child.holder, isStopping ? 'ended' : 'crashed').catch(() => {})
       children.delete(share)
       if (!isReady && !isStopping) {
         parts.log.error('suspects_not_started', { pid: child.process.pid ?? 0 })
@@ -73,7 +75,7 @@ function runSuspectChildren(parts: SuspectChildrenDeps): SuspectChildren & { rea
   }
   const startNextSuspects = async (): Promise<void> => {
     if (isStopping || !parts.isOffered()) return
-    for (const { crashes } of await parts.suspects.find()) {
+    for (const { crashes } of await findSuspectTurns(parts.db)) {
       const share = suspectShare(crashes, parts.turnPolicy.maxCrashes)
       if (share !== undefined && !children.has(share) && !isStopping) startSuspectChild(share)
     }

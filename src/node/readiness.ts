@@ -1,7 +1,7 @@
 // Readiness of a long-running process: what it writes to the database, how often, and how it watches its own worker loops.
 
 import type { Database } from '../db/client.ts'
-import type { InboxStore } from '../db/inbox.ts'
+import type { AcceptDrafts } from '../db/inbox.ts'
 import { probeStorage } from '../db/probe.ts'
 import type { Assembled } from '../gateway/assemble.ts'
 import { cachePromise } from '../lib/cache.ts'
@@ -26,16 +26,14 @@ export function createDatabaseProbe(database: Database, tenant: string): Probe {
 }
 
 /** A commit that failed is looked into at once, also while readiness is not asked for. */
-export function probeAfterFailedCommit(store: InboxStore, probe: Probe): InboxStore {
-  return {
-    async accept(drafts) {
-      try {
-        return await store.accept(drafts)
-      } catch (error) {
-        void probe().catch(() => {})
-        throw error
-      }
-    },
+export function probeAfterFailedCommit(accept: AcceptDrafts, probe: Probe): AcceptDrafts {
+  return async (drafts) => {
+    try {
+      return await accept(drafts)
+    } catch (error) {
+      void probe().catch(() => {})
+      throw error
+    }
   }
 }
 

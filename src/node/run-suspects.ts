@@ -1,7 +1,9 @@
 // The process that runs suspect turns for a gateway: it joins the gateway's database, takes its share of the turns on which a
 // process died, and ends when there are none left. It has no port, sends nothing and starts nothing: that remains the gateway's.
+
 import { Worker } from 'node:worker_threads'
 import { GatewayError } from '../contract/index.ts'
+import { leaveHeldLanes } from '../db/suspects.ts'
 import { assembleGateway } from '../gateway/assemble.ts'
 import { openFileStores } from './folder-blob-store.ts'
 import { beatMs, type FromSuspects, orphanGraceMs, type SuspectOrder, type ToSuspects } from './isolation.ts'
@@ -48,7 +50,7 @@ async function drainSuspects(
     try {
       await Promise.race([assembled.gateway.drain({ deadline, untilIdle: true, suspects: share }), orphaned])
       // Of what did not get to its next step: its gateway died, and not of this.
-      await assembled.deps.suspects.leave()
+      await leaveHeldLanes(assembled.deps.db)
     } finally {
       assembled.stop()
       await assembled.closeTools()

@@ -46,9 +46,9 @@ export async function createNodeRuntime({ config, log, failpoint }: RuntimeOptio
     random: Math.random,
     createToolServers: (deps) => createToolServers({ ...deps, connect: createMcpConnect(deps.fetch) }),
     // After the sockets that are ready have been read.
-    committer: (store) =>
+    committer: (accept) =>
       createGroupCommit(
-        probeAfterFailedCommit(store, probe),
+        probeAfterFailedCommit(accept, probe),
         defaultLimits,
         () => new Promise((resolve) => setImmediate(resolve)),
       ),

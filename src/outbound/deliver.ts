@@ -1,4 +1,5 @@
 // Delivers the calls of one send lane in order, after the commit: one try each, fenced before and after.
+
 import { outcomeWords } from '../agents/approvals/approval-messages.ts'
 import {
   type Adapter,
@@ -15,9 +16,13 @@ import {
   type HeldSendLane,
   type OpenCall,
   type OpenQuestion,
+  releaseSendLane,
+  repairSendLane,
   restoredReason,
   type Settlement,
   type StartResult,
+  settleSend,
+  startSend,
 } from '../db/outbox.ts'
 import { errorLogFields, type LogFields } from '../lib/log.ts'
 import { say } from '../locales/say.ts'
@@ -36,7 +41,7 @@ import {
 
 type DispatchDeps = Pick<
   GatewayDeps,
-  | ('connections' | 'outbox' | 'results' | 'settlePolicy' | 'turnPolicy' | 'log' | 'meter' | 'failpoint')
+  | ('connections' | 'db' | 'results' | 'settlePolicy' | 'turnPolicy' | 'log' | 'meter' | 'failpoint')
   | ('monotonicMs' | 'random' | 'newId')
 >
 
@@ -51,12 +56,12 @@ export async function dispatchLane(deps: DispatchDeps, lane: HeldSendLane, claim
     (each) => each.key === lane.connection && each.connection.tenant === lane.tenant,
   )?.adapter
   if (lane.calls.length === 0) {
-    if (await deps.outbox.repair(lane)) deps.log.error('send_lane_drift_repaired', { connection: lane.connection })
+    if (await repairSendLane(deps.db, lane)) deps.log.error('send_lane_drift_repaired', { connection: lane.connection })
     return
   }
   if (adapter === undefined) {
     // The connection is not configured here; another replica may know it.
-    await deps.outbox.release(lane, 5_000)
+    await releaseSendLane(deps.db, lane, 5_000)
     return
   }
   let delayMs = 0
@@ -77,7 +82,7 @@ export async function dispatchLane(deps: DispatchDeps, lane: HeldSendLane, claim
       break
     }
   }
-  await deps.results.store(undefined, () => deps.outbox.release(lane, delayMs))
+  await deps.results.store(undefined, () => releaseSendLane(deps.db, lane, delayMs))
 }
 
 /** What was opened in this hold, after the rows were read, is there too. */
@@ -111,11 +116,11 @@ async function dispatchSafely(
     deps.log.error('send_threw', { ...sendFacts(lane, call), ...errorLogFields(error, 'internal') })
     const started: StartResult = begun.started.has(call.id)
       ? { kind: 'started' }
-      : await deps.results.store(undefined, (isRepeat) => deps.outbox.start(lane, call, {}, { isRepeat }))
+      : await deps.results.store(undefined, (isRepeat) => startSend(deps.db, lane, call, {}, { isRepeat }))
     if (started.kind === 'lease_lost') return { go: 'lost' }
     if (started.kind !== 'started') return { go: 'stop', delayMs: 0 }
     const settlement = settleThrown(call, begun.started.has(call.id), deps.settlePolicy, deps.random)
-    const settleSentCall = (isRepeat: boolean) => deps.outbox.settle(lane, call, settlement, isRepeat)
+    const settleSentCall = (isRepeat: boolean) => settleSend(deps.db, lane, call, settlement, isRepeat)
     const what = { ...sendFacts(lane, call), reason: 'delivery', state: settlement.state }
     if ((await deps.results.store(what, settleSentCall)) === 'lease_lost') return { go: 'lost' }
     reportSettled(deps, sendFacts(lane, call), { ...untried, settlement })
@@ -141,7 +146,7 @@ async function dispatchCall(
   const limits = early === undefined ? adapter.capabilities.limits : {}
   const mustBeAsked = early === undefined && call.question !== null && call.question.outcomes === null
   const started = await deps.results.store(undefined, (isRepeat) =>
-    deps.outbox.start(lane, call, limits, { place, mustBeAsked, isRepeat }),
+    startSend(deps.db, lane, call, limits, { place, mustBeAsked, isRepeat }),
   )
   if (started.kind === 'lease_lost') return { go: 'lost' }
   if (started.kind === 'wait') return { go: 'stop', delayMs: started.waitMs }
@@ -156,7 +161,7 @@ async function dispatchCall(
     maySayOutcome: maySayOutcome(adapter, call, judged),
   }
   const what = { ...sendFacts(lane, call), reason: 'delivery', state: whole.state }
-  const result = await deps.results.store(what, (isRepeat) => deps.outbox.settle(lane, call, whole, isRepeat))
+  const result = await deps.results.store(what, (isRepeat) => settleSend(deps.db, lane, call, whole, isRepeat))
   if (result === 'lease_lost') return { go: 'lost' }
   if (result === 'late') {
     const settlement: Settlement = { ...whole, state: 'retry', isFinal: false, reason: 'decided_meanwhile' }

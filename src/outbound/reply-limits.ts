@@ -1,15 +1,14 @@
 // Reply limits: whether a turn may still answer, where a channel limits its answers. Counted before the turn is opened and by
 // its first message: a turn that is tried again, or prepared again after a crash, is the same answer.
-
 import type { ReplyLimit } from '../contract/capabilities.ts'
 import { type NormalizedMessage, textOf } from '../contract/index.ts'
 import { senderGroup } from '../contract/sender.ts'
-import type { CountedReply, ReachedLimit, ReplyShare } from '../db/reply-limits.ts'
+import { type CountedReply, type ReachedLimit, type ReplyShare, returnReply, spendReplies } from '../db/reply-limits.ts'
 import type { AccessBasis, HeldLane, WaitingMessage } from '../db/turn-rows.ts'
 import type { GatewayConnection, GatewayDeps } from '../turns/deps.ts'
 import type { Absorbed } from '../turns/plan-turn.ts'
 
-type LimitDeps = Pick<GatewayDeps, 'replyLimits' | 'hash' | 'log'>
+type LimitDeps = Pick<GatewayDeps, 'db' | 'hash' | 'log'>
 
 /** What messages end with that are not answered any more. */
 export const replyLimit = 'reply_limit'
@@ -32,7 +31,7 @@ export async function reachedLimit(
   const counted = replyLimits.filter((limit) => limit.in === undefined || limit.in === there)
   const limits = (await Promise.all(counted.map((limit) => listCountedReplies(deps, limit, lane, lead)))).flat()
   if (limits.length === 0) return undefined
-  const reached = await deps.replyLimits.spend({
+  const reached = await spendReplies(deps.db, {
     connection: key,
     agent,
     conversationId,
@@ -65,7 +64,7 @@ const noticeScope = 'notices'
 
 /** Another stranger got the last place in the same instant: this one is told nothing, and what was counted for it is free again. */
 export async function giveBackNotice(deps: LimitDeps, connection: string, inboxId: string): Promise<void> {
-  await deps.replyLimits.giveBack({ connection, scope: noticeScope, inboxId })
+  await returnReply(deps.db, { connection, scope: noticeScope, inboxId })
 }
 
 /**
@@ -81,7 +80,7 @@ export async function mayReplyToUnproven(
   const notices = { per: 'notices', count: strangers.noticesPerHour, perMs: 3_600_000, share: 'strangers' } as const
   const limits = [{ ...notices, group: null, scope: noticeScope }]
   const ask = { connection: key, agent, conversationId, inboxId, subject, traceId, isAdmitted: false, limits }
-  const [reached] = await deps.replyLimits.spend(ask)
+  const [reached] = await spendReplies(deps.db, ask)
   if (reached?.isNews === true)
     deps.log.warn('reply_limit_reached', { connection: key, trace: traceId, agent, reason: reached.rule })
   return reached === undefined

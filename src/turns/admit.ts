@@ -9,8 +9,10 @@ import {
   textOf,
 } from '../contract/index.ts'
 import { senderGroup } from '../contract/sender.ts'
-import type { ChainStore } from '../db/call-chains.ts'
+import { countChainTurns, visitChain } from '../db/call-chains.ts'
+import type { Db } from '../db/client.ts'
 import type { PairingAsk } from '../db/pairings.ts'
+import { checkPairingRoom } from '../db/pairings.ts'
 import { type AccessBasis, type HeldLane, noAccessBasis, type WaitingMessage } from '../db/turn-rows.ts'
 import { type AccessContext, type AccessDecision, roleGrants, strongestRole } from '../identity/access-policy.ts'
 import { exceedsHopLimit, isCallerLoop } from '../identity/call-chain.ts'
@@ -23,9 +25,9 @@ import { isControl } from './chat-commands.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
 import type { Admission, AmbientDecision } from './plan-turn.ts'
 
-type AdmissionDeps = Pick<GatewayDeps, 'access' | 'principals' | 'agents' | 'chains' | 'host'>
+type AdmissionDeps = Pick<GatewayDeps, 'access' | 'principals' | 'agents' | 'db' | 'host'>
 type Addressed = Pick<NormalizedMessage, 'recipient' | 'received_at'>
-type RoomDeps = AdmissionDeps & Pick<GatewayDeps, 'people' | 'log'>
+type RoomDeps = AdmissionDeps & Pick<GatewayDeps, 'log'>
 /** Without `conversationId` a decision is only looked at: none begins to wait by it. */
 type Waiting = Pick<HeldLane, 'messages' | 'agent' | 'takesPart'> & { readonly conversationId?: string }
 
@@ -74,7 +76,7 @@ export async function admitOrHold(
   const wouldWait = admission.kind === 'held' && admission.pairing === null
   if (conversationId === undefined || !(wouldWait || isLate)) return admission
   const { subject, accessRule, evidence } = admission
-  const room = await deps.people.pairings.findRoom({
+  const room = await checkPairingRoom(deps.db, {
     connection: at.key,
     agent,
     conversationId,
@@ -269,7 +271,7 @@ function isSaidToUs({ channel }: Pick<NormalizedMessage, 'channel'>): boolean {
 // For messages that agents send: whether their call chain may go on here. A chain is no authority; it can only take away.
 
 type ChainDeps = {
-  readonly chains: ChainStore
+  readonly db: Db
   /** Our own origin, as others are told it. */
   readonly host: () => Promise<string>
 }
@@ -287,7 +289,7 @@ export type ChainRefusal = 'gw:agent_loop' | 'gw:hop_limit'
  * failed merge, stands where it stood and does not take itself for a loop.
  */
 export async function admitChain(
-  { chains, host: ownHost }: ChainDeps,
+  { db, host: ownHost }: ChainDeps,
   { channel }: Pick<NormalizedMessage, 'channel'>,
   { agent, inboxId }: ChainedMessage,
 ): Promise<ChainRefusal | undefined> {
@@ -297,10 +299,10 @@ export async function admitChain(
   if (exceedsHopLimit(depth)) return 'gw:hop_limit'
   const host = await ownHost()
   if (isCallerLoop(caller, { agent, host }, [])) return 'gw:agent_loop'
-  if (await chains.visit({ root, agent, host, depth })) return 'gw:agent_loop'
+  if (await visitChain(db, { root, agent, host, depth })) return 'gw:agent_loop'
   // A person who speaks begins a chain of their own: within one chain two agents have only each other to talk to.
   const pair = { root, agent: caller.caller_agent ?? '', host: caller.caller_host }
-  return (await chains.turnsWith(inboxId, pair)) >= maxPairTurns ? 'gw:agent_loop' : undefined
+  return (await countChainTurns(db, inboxId, pair)) >= maxPairTurns ? 'gw:agent_loop' : undefined
 }
 
 // The reply policy in rooms: messages of admitted people that are not for the agent end here as refused, and may be kept as

@@ -6,10 +6,15 @@ import type { ApprovalDecision } from '../agents/approvals/pending-action.ts'
 import type { Agent, AgentReply } from '../agents/define-agent.ts'
 import type { StoredGrant } from '../contract/access.ts'
 import { type ControlFacts, type NormalizedMessage, textPart } from '../contract/index.ts'
-import type { AuditStore } from '../db/audit.ts'
+import { recordAudit } from '../db/audit.ts'
+import type { Db } from '../db/client.ts'
+import { listGivenConsents, recordConsentWord } from '../db/consents.ts'
 import type { PairingDecision, PairingLine } from '../db/pairings.ts'
-import type { ActionLine, PendingActionStore } from '../db/pending-actions.ts'
+import { approvePairing, findPairing } from '../db/pairings.ts'
+import type { ActionLine } from '../db/pending-actions.ts'
+import { findPendingActions, resolvePendingAction } from '../db/pending-actions.ts'
 import type { RunsAtAGlance } from '../db/runs.ts'
+import { cancelRun } from '../db/runs.ts'
 import { type ConsentOperation, consentOperations } from '../identity/consent.ts'
 import { formatPairingCode, readPairingCode } from '../identity/pairing.ts'
 import { type ControlCommand, parseChatCommand } from '../inbound/chat-command.ts'
@@ -27,10 +32,10 @@ async function answerStop({ deps, glance, principal, isOperator, agent }: ChatCo
   const own = runs.filter((run) => isOperator || run.owner === principal)
   if (own.length === 0) {
     const attempt = { action: 'run.cancel', outcome: 'refused', code: 'not_the_owner', subject: principal, agent }
-    for (const run of runs) await deps.audit.record({ ...attempt, objectId: run.id })
+    for (const run of runs) await recordAudit(deps.db, { ...attempt, objectId: run.id })
     return say('stop.not_yours')
   }
-  const outcomes = await Promise.all(own.map((run) => deps.runs.cancel(run.id, principal)))
+  const outcomes = await Promise.all(own.map((run) => cancelRun(deps.db, run.id, principal)))
   if (outcomes.some((outcome) => outcome?.kind === 'stopping')) return say('stop.stopping')
   return say(outcomes.some((outcome) => outcome?.kind === 'cancelled') ? 'stop.withdrawn' : 'stop.done_before')
 }
@@ -121,19 +126,18 @@ async function answerDecision({
 }: ChatCommandContext): Promise<Reported> {
   if (glance === undefined) return noApprovalNotice(undefined)
   const { conversationId } = glance
-  const { pendingActions: actions, audit } = deps
+  const { db } = deps
   const needsCode = at.adapter.capabilities.needsDecisionCode === true
   const isShown = isClick && at.adapter.capabilities.editsPressed === true
   const ids = { tenant: turn.tenant, conversationId, turnId: turn.id }
-  const context = { actions, audit, ...ids, principal, isOperator, role, assurance, needsCode, write, by, isShown }
+  const context = { db, ...ids, principal, isOperator, role, assurance, needsCode, write, by, isShown }
   const reported = await decideByCommand(context, command)
   deps.wakeups.turns.notify()
   return reported
 }
 
 type ApprovalContext = {
-  readonly actions: Pick<PendingActionStore, 'find' | 'resolve'>
-  readonly audit: AuditStore
+  readonly db: Db
   readonly tenant: string
   readonly conversationId: string
   readonly principal: string
@@ -153,7 +157,10 @@ async function decideByCommand(context: ApprovalContext, { name, args }: Control
   const status = decisions[name] ?? 'rejected'
   const [, code, rest = ''] = argsPattern.exec(args) ?? []
   const scope = { tenant: context.tenant, owner: null, conversationId: context.conversationId }
-  const found = await context.actions.find(scope, { code: code?.toLowerCase() ?? null, origin: context.turnId })
+  const found = await findPendingActions(context.db, scope, {
+    code: code?.toLowerCase() ?? null,
+    origin: context.turnId,
+  })
   const action = found.find((each) => each.resolution_metadata['origin'] === context.turnId) ?? found[0]
   if (action === undefined) return noApprovalNotice(code)
   if (code === undefined && context.needsCode) return approvalCodeNotice(choices(context, name, found))
@@ -169,20 +176,20 @@ async function decideByCommand(context: ApprovalContext, { name, args }: Control
   }
   const { principal, isOperator, role, assurance } = context
   const resolver = { name: principal, isOperator, isInChat: true, role, assurance, scope }
-  const resolution = await context.actions.resolve(action.action_id, outcome, resolver)
+  const resolution = await resolvePendingAction(context.db, action.action_id, outcome, resolver)
   if (resolution.kind === 'refused') await noteRefusal(context, action, resolution.reason, status)
   return resolutionSentence(resolution, context.isShown ? (context.by ?? null) : null)
 }
 
 /** What was decided is written down with the decision; an attempt that came to nothing, here. */
 async function noteRefusal(
-  { audit, principal, conversationId }: ApprovalContext,
+  { db, principal, conversationId }: ApprovalContext,
   { action_id, agent }: ActionLine,
   code: string,
   wanted: ApprovalDecision,
 ): Promise<void> {
   const attempt = { action: 'approval.resolve', outcome: 'refused', code, objectId: action_id, detail: { wanted } }
-  await audit.record({ ...attempt, subject: principal, agent: agent ?? undefined, conversationId })
+  await recordAudit(db, { ...attempt, subject: principal, agent: agent ?? undefined, conversationId })
 }
 
 function noApprovalNotice(code: string | undefined): Reported {
@@ -242,12 +249,12 @@ async function answerPair({ deps, command, principal, adminGrants, write }: Chat
   if (adminGrants.length === 0) return say('pairing.admins_only')
   const code = readPairingCode(command.args)
   if (code === undefined) return say('pairing.code_needed', { command: write('pair') })
-  const { pairings } = deps.people
-  const pairing = await pairings.find(code)
+  const { db } = deps
+  const pairing = await findPairing(db, code)
   const grant = adminGrants.find((each) => pairing !== undefined && grantCoversPairing(each, pairing))
   if (pairing === undefined || grant === undefined) return unknownPairingNotice(code)
   const by = { name: principal, subject: principal }
-  const decision = await pairings.approve(code, by, grant.agent ?? undefined)
+  const decision = await approvePairing(db, code, by, grant.agent ?? undefined)
   deps.wakeups.turns.notify()
   return pairingDecisionNotice(code, decision, principal)
 }
@@ -294,7 +301,7 @@ async function answerConsent(context: ChatCommandContext): Promise<Sentence> {
   const known = consentOperations.find((each) => each === operation || consentKeywords[each] === operation)
   if (isAllowed === undefined || known === undefined) return consentUsageNotice(context)
   const word = { id: turn.id, operation: known, isAllowed, principal, connection: at.key, agent }
-  await deps.consents.recordWord(word)
+  await recordConsentWord(deps.db, word)
   const reported = say(isAllowed ? 'consent.agreed' : 'consent.withdrawn', { meaning: say(`consent.${known}`) })
   return joinSentences([reported, ...consequence(known, isAllowed, context)], ' ')
 }
@@ -310,7 +317,7 @@ function consequence(operation: ConsentOperation, isAllowed: boolean, { at, writ
 
 async function consentListNotice(context: ChatCommandContext): Promise<Sentence> {
   const { deps, principal, at, agent } = context
-  const asked = { ...createConsentContext(at, agent), consent: await deps.consents.given(principal) }
+  const asked = { ...createConsentContext(at, agent), consent: await listGivenConsents(deps.db, principal) }
   const lines = consentOperations.map((operation) => {
     const { allowed, reason } = deps.consent(operation, asked)
     const meaning = say(`consent.${operation}`)

@@ -1,8 +1,9 @@
 // The dependencies of accepting, running and delivering: stores, clocks, channels, agents. The Node and Worker entry points fill
 // this in once.
+
 import type { Agent } from '../agents/define-agent.ts'
 import type { ToolServers } from '../agents/mcp/tool-servers.ts'
-import type { StoredAccess, StrangerLimits } from '../contract/access.ts'
+import type { StrangerLimits } from '../contract/access.ts'
 import type { MentionHumans } from '../contract/channel.ts'
 import type { RoomStatusChange } from '../contract/inbound-event.ts'
 import type {
@@ -16,27 +17,10 @@ import type {
   TaskService,
 } from '../contract/index.ts'
 import type { Meter } from '../contract/metrics.ts'
-import type { PolicySender } from '../contract/sender.ts'
 import type { ValidationScope } from '../contract/validate-message.ts'
-import type { AuditStore } from '../db/audit.ts'
-import type { ChainStore } from '../db/call-chains.ts'
-import type { ConsentStore } from '../db/consents.ts'
-import type { GrantStore } from '../db/grants.ts'
+import type { Db } from '../db/client.ts'
 import type { JournalStore } from '../db/journal.ts'
-import type { LiveStore } from '../db/live.ts'
-import type { OutboxStore } from '../db/outbox.ts'
-import type { PairingStore } from '../db/pairings.ts'
-import type { PendingActionStore } from '../db/pending-actions.ts'
-import type { PrincipalStore } from '../db/principals.ts'
-import type { ReceiptStore } from '../db/receipts.ts'
-import type { ReplyLimitStore } from '../db/reply-limits.ts'
-import type { RunStore } from '../db/runs.ts'
-import type { SignalStore } from '../db/signals.ts'
-import type { SuspectStore } from '../db/suspects.ts'
-import type { ToolRequestStore } from '../db/tool-requests.ts'
 import type { TranscriptStore } from '../db/transcripts.ts'
-import type { TurnStore } from '../db/turn-rows.ts'
-import type { UnprovenSenderStore } from '../db/unproven-senders.ts'
 import type { AttachmentService } from '../files/attachment.ts'
 import type { AccessPolicy } from '../identity/access-policy.ts'
 import type { Attestor } from '../identity/attestor.ts'
@@ -113,48 +97,25 @@ export type TurnPolicy = {
   readonly typingAfterMs: number
 }
 
-export type People = {
-  readonly pairings: PairingStore
-  readonly grants: GrantStore
-  readonly principals: PrincipalStore
-  /** An operator admitted them on the connection, or they were answered there before. */
-  readonly isAdmitted: (connection: string, subject: string) => Promise<boolean>
-}
-
 export type GatewayDeps = {
   /** Whose gateway this is: it is given no other tenant's work and shows nothing of it. */
   readonly tenant: string
   readonly connections: readonly GatewayConnection[]
   readonly agents: ReadonlyMap<string, Agent>
   readonly committer: Committer
-  readonly receipts: ReceiptStore
-  readonly turns: TurnStore
-  readonly suspects: SuspectStore
-  readonly runs: RunStore
+  /** The database for this tenant and this process, as the functions of `src/db` take it. */
+  readonly db: Db
   readonly runWatch: RunWatch
-  readonly signals: SignalStore
   readonly journal: JournalStore
   readonly transcripts: TranscriptStore
   readonly attachments: AttachmentService
-  readonly outbox: OutboxStore
-  readonly live: LiveStore
-  readonly pendingActions: PendingActionStore
-  readonly audit: AuditStore
-  readonly toolRequests: ToolRequestStore
-  readonly replyLimits: ReplyLimitStore
-  /** Who people are and what was decided about them. */
-  readonly people: People
   readonly access: AccessPolicy
-  /** What is stored about a sender, read before their message is stored. */
-  readonly readAccess: (sender: PolicySender, connection: string) => Promise<StoredAccess>
-  readonly strangers: UnprovenSenderStore
   /** What the disk has room for. Undefined: everything. Absent where nothing is kept on a disk of ours. */
   readonly room?: () => Promise<'low' | 'full' | undefined>
   readonly principals: PrincipalResolver
   readonly trustedIssuers: TrustedIssuers
   readonly attestations: AttestationVerifier
   readonly capabilities: CapabilityCheck
-  readonly chains: ChainStore
   /** Our own origin, as other gateways are told it. */
   readonly host: () => Promise<string>
   /** What marks the lines that tell a model of a session who speaks. */
@@ -162,9 +123,6 @@ export type GatewayDeps = {
   /** Signs what we say about people to remote agents. */
   readonly attestor: Attestor
   readonly consent: ConsentPolicy
-  readonly consents: ConsentStore
-  /** Over turns, sends and timers: milliseconds until something is due that no process holds. */
-  readonly nextDueMs: () => Promise<number | undefined>
   readonly leases: LeaseKeeper
   /** Where results wait for a database that is away. */
   readonly results: ResultKeeper

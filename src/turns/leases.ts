@@ -5,7 +5,7 @@
 //             until it is renewed under the same epoch, and what is in hand is kept
 //   lost      the database says that another epoch has the lane: what runs under it stops
 import { GatewayError, type Log } from '../contract/index.ts'
-import type { Hold, TurnStore } from '../db/turn-rows.ts'
+import type { Hold } from '../db/turn-rows.ts'
 import { errorLogFields } from '../lib/log.ts'
 
 export type Lease = {
@@ -28,7 +28,8 @@ export type LeaseKeeper = {
 }
 
 export type LeaseKeeperDeps = {
-  readonly turns: Pick<TurnStore, 'renew'>
+  /** Renews these holds together; answers whose are still ours. */
+  readonly renew: (holds: readonly Hold[]) => Promise<ReadonlySet<string>>
   readonly leaseMs: number
   /** Milliseconds that never run backwards and go on while the process is stopped. */
   readonly monotonicMs: () => number
@@ -101,14 +102,14 @@ type Renewals = Pick<LeaseKeeper, 'ageMs' | 'stop'> & {
 /** A connection that hangs must not keep the others from renewing; more than this would only pile up. */
 const maxRounds = 4
 
-function startRenewals({ turns, leaseMs, monotonicMs, log }: LeaseKeeperDeps, { all, isSafe }: HeldLeases): Renewals {
+function startRenewals({ renew, leaseMs, monotonicMs, log }: LeaseKeeperDeps, { all, isSafe }: HeldLeases): Renewals {
   let lastRound = monotonicMs()
   let rounds = 0
   let retry: ReturnType<typeof setTimeout> | undefined
   const renewLeases = async (): Promise<void> => {
     const asked = [...all.values()]
     const askedAt = monotonicMs()
-    const held = await turns.renew(asked.map((entry) => entry.hold))
+    const held = await renew(asked.map((entry) => entry.hold))
     lastRound = monotonicMs()
     for (const entry of asked) {
       if (all.get(entry.hold.conversationId) !== entry) continue

@@ -1,7 +1,9 @@
 // A live message: a reply shown while it grows. Its row is opened under the turn's fence and sent like any other; once that has
 // arrived, frames follow: outside the outbox, one at a time, each with all words so far, none without the lease. A preview, which
 // vanishes by itself, has no row: the reply is then a message like any other.
+
 import type { JsonObject, LiveVerbs } from '../contract/index.ts'
+import { findLiveReply, openLiveReply } from '../db/live.ts'
 import { sleep } from '../lib/time.ts'
 import type { LiveEnd } from '../outbound/render.ts'
 import type { GatewayDeps } from './deps.ts'
@@ -81,11 +83,11 @@ export function followLive(deps: GatewayDeps, ready: ReadyTurn, lease: Lease): L
 
 /** What the rows say about the live message of a turn, for the commit that ends it. */
 export async function createLiveEnd(
-  deps: Pick<GatewayDeps, 'live' | 'turnPolicy'>,
+  deps: Pick<GatewayDeps, 'db' | 'turnPolicy'>,
   ready: Pick<ReadyTurn, 'at' | 'lane' | 'turn'>,
   text: string,
 ): Promise<LiveEnd | undefined> {
-  const row = await deps.live.find(ready.turn.id)
+  const row = await findLiveReply(deps.db, ready.turn.id)
   if (row === undefined) return undefined
   const { clientId, reference } = row
   // The process that had the turn before may have a frame on its way that has not arrived yet.
@@ -143,12 +145,12 @@ async function openRow(
   const opening = state.text
   state.mayBeOpen = true
   const row = { id: deps.newId(), turnId: turn.id, orderKey: lane.conversationId, call, clientId: `${turn.id}:0` }
-  const opened = await deps.live.open(lane, row)
+  const opened = await openLiveReply(deps.db, lane, row)
   if (opened === 'lease_lost') return undefined
   state.shown = opened === 'opened' ? opening : unknownWords
   deps.wakeups.sends.notify()
   while (!state.over.signal.aborted) {
-    const found = await deps.live.find(turn.id)
+    const found = await findLiveReply(deps.db, turn.id)
     if (found === undefined || found.isSettled) return found?.reference ?? undefined
     await Promise.race([deps.wakeups.live.wait(deps.turnPolicy.pollMs), state.ended])
   }

@@ -2,8 +2,11 @@
 // need the consent of those who take part; the decision is stored beside the act.
 
 import { type Envelope, GatewayError, type NormalizedResponse, textPart } from '../contract/index.ts'
-import type { OperatorMessage, SessionReader, SessionRoom } from '../db/session-reader.ts'
-import type { SessionStore, TranscriptLine } from '../db/sessions.ts'
+import type { Db } from '../db/client.ts'
+import { isConsentGivenIn, recordConsentDecision } from '../db/consents.ts'
+import { findSessionRoom, type OperatorMessage, type SessionRoom, speakInSession } from '../db/session-reader.ts'
+import type { TranscriptLine } from '../db/sessions.ts'
+import { readTranscript } from '../db/sessions.ts'
 import type { ConsentOperation } from '../identity/consent.ts'
 import { newTraceId } from '../inbound/request-context.ts'
 import { say } from '../locales/say.ts'
@@ -21,13 +24,12 @@ export type SessionTakeover = {
   readonly say: (sessionId: string, text: string) => Promise<void>
 }
 
-type Stores = { readonly sessions: Pick<SessionStore, 'transcript'>; readonly desk: SessionReader }
-
 const pageLines = 500
 
-export function createSessionTakeover(deps: GatewayDeps, { sessions, desk }: Stores): SessionTakeover {
+export function createSessionTakeover(deps: GatewayDeps): SessionTakeover {
+  const { db } = deps
   const findCurrentRoom = async (sessionId: string): Promise<SessionRoom> => {
-    const room = await desk.place(sessionId)
+    const room = await findSessionRoom(db, sessionId)
     if (room === undefined) throw new GatewayError('not_found', 'no such session; list them with GET /admin/sessions')
     return room
   }
@@ -39,14 +41,14 @@ export function createSessionTakeover(deps: GatewayDeps, { sessions, desk }: Sto
   ): Promise<void> => {
     const room = await findCurrentRoom(sessionId)
     const spoken = await renderOperatorMessage(deps, room, text)
-    if (!(await desk.speak(sessionId, { ...spoken, from, to }))) throw takeoverConflict(room, from)
+    if (!(await speakInSession(db, sessionId, { ...spoken, from, to }))) throw takeoverConflict(room, from)
     deps.wakeups.sends.notify()
   }
   return {
     async exportTranscript(sessionId, actor) {
       const act = { sessionId, actor, action: 'session.export' } as const
       await requireConsent(deps, await findCurrentRoom(sessionId), 'share_transcript', act)
-      return wholeTranscript(sessions, sessionId)
+      return wholeTranscript(db, sessionId)
     },
     async takeOver(sessionId, actor) {
       const place = await findCurrentRoom(sessionId)
@@ -70,12 +72,12 @@ async function requireConsent(
   operation: ConsentOperation,
   { sessionId, actor, action }: Act,
 ): Promise<void> {
-  const consent = { [operation]: await deps.consents.isAgreedIn(sessionId, operation) }
+  const consent = { [operation]: await isConsentGivenIn(deps.db, sessionId, operation) }
   const decision = deps.consent(operation, {
     ...createConsentContext(findRoomConnection(deps, room), room.agent),
     consent,
   })
-  await deps.consents.recordDecision({ id: deps.newId(), sessionId, decision, action, actor })
+  await recordConsentDecision(deps.db, { id: deps.newId(), sessionId, decision, action, actor })
   if (decision.allowed) return
   const remedy =
     decision.reason === 'non_interactive_default_denied'
@@ -137,10 +139,10 @@ function takeoverConflict({ isCurrent }: SessionRoom, needed: SessionRoom['mode'
     : new GatewayError('conflict', 'an operator has taken this session over already')
 }
 
-async function wholeTranscript(sessions: Stores['sessions'], sessionId: string): Promise<readonly TranscriptLine[]> {
+async function wholeTranscript(db: Db, sessionId: string): Promise<readonly TranscriptLine[]> {
   const pages: (readonly TranscriptLine[])[] = []
   for (let before: number | null = null; ; ) {
-    const page: readonly TranscriptLine[] = await sessions.transcript(sessionId, pageLines, before)
+    const page: readonly TranscriptLine[] = await readTranscript(db, sessionId, pageLines, before)
     pages.unshift(page)
     const first = page[0]?.seq ?? 0
     if (page.length < pageLines || first === 0) return pages.flat()

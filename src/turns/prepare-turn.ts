@@ -1,8 +1,12 @@
 // Prepares a turn of a held lane: senders identified and admitted, messages merged, the turn opened or resumed. Undefined: nothing
 // to run.
+
 import { createStepLog, type StepLog } from '../agents/steps.ts'
 import { type Fields, formatAddress, type JsonObject, type NormalizedMessage } from '../contract/index.ts'
+import { withoutChainVisits } from '../db/call-chains.ts'
 import type { TurnPast } from '../db/journal.ts'
+import { loadPendingAction } from '../db/pending-actions.ts'
+import { readRunUpdates } from '../db/runs.ts'
 import { endsApproval, endsPause } from '../db/signals.ts'
 import {
   type Disposition,
@@ -14,6 +18,7 @@ import {
   type WaitingMessage,
   type WaitingSignal,
 } from '../db/turn-rows.ts'
+import { listWaitingMessages, openTurn, repairLane, resumeTurn } from '../db/turns.ts'
 import { readdressMessage } from '../identity/evidence.ts'
 import { newTraceId } from '../inbound/request-context.ts'
 import type { LiveEnd } from '../outbound/render.ts'
@@ -70,7 +75,7 @@ export async function prepareTurn(
   const plan = planTurn(lane, decided, deps.turnPolicy.merge)
   switch (plan.kind) {
     case 'empty':
-      if (await deps.turns.repair(lane)) {
+      if (await repairLane(deps.db, lane)) {
         const { connection, conversationId: conversation } = lane
         deps.log.error('lane_drift_repaired', { connection, conversation })
       }
@@ -107,7 +112,7 @@ async function settleDispositions(
   lane: HeldLane,
   dispositions: readonly Disposition[],
 ): Promise<undefined> {
-  if (await deps.turns.open(lane, null, dispositions)) notifySkipped(deps, lane, dispositions)
+  if (await openTurn(deps.db, lane, null, dispositions)) notifySkipped(deps, lane, dispositions)
 }
 
 /** Silence is all that ends an exchange of machines: only the operator is told, and a person in private, once. */
@@ -154,7 +159,7 @@ async function resumeOpenTurn(
       : undefined
   const hasEffect = ready.steps.hasEffect()
   if (change !== undefined && !hasEffect) return { ...ready, splitBecause: change }
-  if (!(await deps.turns.resume(lane, turn.id))) return undefined
+  if (!(await resumeTurn(deps.db, lane, turn.id))) return undefined
   const again = { ...ready, turn: { ...turn, attempt: turn.attempt + 1 } }
   return change === undefined || !fatalChanges.has(change) ? again : { ...again, deadBecause: change }
 }
@@ -181,22 +186,24 @@ const fatalChanges: ReadonlySet<string> = new Set(['access_lost', 'erased'])
 async function findChangeSinceStart(deps: GatewayDeps, ready: ReadyTurn, past: TurnPast): Promise<string | undefined> {
   const { lane, at, turn, members, joined } = ready
   if (past.isErased) return 'erased'
-  // Looking again does not count as a visit in a chain of agents.
-  const chains = { visit: async () => false, turnsWith: async () => 0 }
   const messages = lane.messages.filter((row) => row.event === 'new')
-  const decided = await admissions({ ...deps, chains }, at, { messages, agent: lane.agent, takesPart: true })
+  const decided = await admissions({ ...deps, db: withoutChainVisits(deps.db) }, at, {
+    messages,
+    agent: lane.agent,
+    takesPart: true,
+  })
   if (messages.some(({ id }) => decided.get(id)?.kind !== 'admitted')) return 'access_lost'
   if (ready.steps.hasEffect()) return undefined
   // A holder that shut down cleanly gave the attempt back: no member is under suspicion.
   if (members.length + joined.size > 1 && turn.attempt > 0) return 'interrupted'
   const taken = new Set(messages.map(({ messageId }) => messageId))
-  const waiting = await deps.turns.waiting(lane)
+  const waiting = await listWaitingMessages(deps.db, lane)
   return waiting.some(({ editOf }) => editOf !== null && taken.has(editOf)) ? 'edited' : undefined
 }
 
 /** Of a stopped run nothing runs again, in company or alone. */
 async function isStopped(deps: GatewayDeps, turn: OpenTurn): Promise<boolean> {
-  const [news] = await deps.runs.news([turn.id])
+  const [news] = await readRunUpdates(deps.db, [turn.id])
   return news !== undefined && news.stoppedBy !== null
 }
 
@@ -229,7 +236,7 @@ async function openForMessages(
     resumes: null,
     taskId: lead?.taskId ?? null,
   })
-  if (!(await deps.turns.open(lane, turn, plan.dispositions))) return undefined
+  if (!(await openTurn(deps.db, lane, turn, plan.dispositions))) return undefined
   notifySkipped(deps, lane, plan.dispositions)
   const edit = plan.kind === 'amend' ? plan.edit : null
   const isFirst = turn.history === null
@@ -295,7 +302,7 @@ async function openAccessChallenge(
     resumes: null,
     taskId: row.taskId,
   }
-  if (!(await deps.turns.open(lane, turn, dispositions))) return undefined
+  if (!(await openTurn(deps.db, lane, turn, dispositions))) return undefined
   notifySkipped(deps, lane, dispositions)
   const own = { lane: withReplyTo(lane, turn), at, turn: toOpenTurn(turn), ...begun(turn.id) }
   return { ...own, members: [entry], signal: null, edit: null }
@@ -329,7 +336,7 @@ async function openForSignal(
     // A timer may go off long after its task was over; what comes of it is told like anything else.
     taskId: endsPause(signal) ? signal.taskId : null,
   })
-  if (!(await deps.turns.open(lane, turn, []))) return undefined
+  if (!(await openTurn(deps.db, lane, turn, []))) return undefined
   const own = { lane: answering(lane, signal), at, turn: toOpenTurn(turn), members: [], signal, edit: null }
   if (again === null) return { ...own, ...begun(turn.id) }
   const past = await deps.journal.past(turn.id)
@@ -339,7 +346,7 @@ async function openForSignal(
 /** The turn whose journal a decision goes on with; null: its agent has noted itself where it stood. */
 async function rerunTurn(deps: GatewayDeps, lane: HeldLane, signal: WaitingSignal): Promise<string | null> {
   if (!endsApproval(signal)) return null
-  const asked = await deps.pendingActions.load(lane.tenant, String(signal.payload['id'] ?? ''))
+  const asked = await loadPendingAction(deps.db, lane.tenant, String(signal.payload['id'] ?? ''))
   return readRerun(asked?.resume ?? null) === undefined ? null : signalText(signal, 'turn')
 }
 

@@ -4,8 +4,9 @@
 import { createStepLog, type StepLog } from '../agents/steps.ts'
 import { GatewayError, isGatewayError } from '../contract/index.ts'
 import { noMeter } from '../contract/metrics.ts'
+import { withoutChainVisits } from '../db/call-chains.ts'
 import type { JournalStore, RecordedStep } from '../db/journal.ts'
-import type { ReplayStore, Stored } from '../db/replay.ts'
+import { createReplayDb, findReplay, type Stored } from '../db/replay.ts'
 import type { HeldLane, OpenTurn, TurnEnd, WaitingMessage } from '../db/turn-rows.ts'
 import { admissions } from './admit.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
@@ -36,13 +37,8 @@ export type ReplayReport = {
   readonly fixture?: Fixture
 }
 
-export async function replay(
-  deps: GatewayDeps,
-  store: ReplayStore,
-  id: string,
-  { fixture }: ReplayRequest,
-): Promise<ReplayReport> {
-  const stored = await store.find(id, deps.turnPolicy.historyHead, deps.turnPolicy.historyTail)
+export async function replay(deps: GatewayDeps, id: string, { fixture }: ReplayRequest): Promise<ReplayReport> {
+  const stored = await findReplay(deps.db, id, deps.turnPolicy.historyHead, deps.turnPolicy.historyTail)
   if (stored === undefined)
     throw new GatewayError('not_found', '[replay] no stored message, turn or delivery has this id')
   const at = findReplayConnection(deps, stored)
@@ -184,17 +180,12 @@ async function runAgain(deps: GatewayDeps, at: GatewayConnection, stored: Stored
     },
     fenceFetch: () => refuseToFetch,
     guardedFetch: { pins: true, fetch: refuseToFetch },
-    runs: { ...deps.runs, append: async () => ({ isHeld: false, stoppedBy: null }) },
+    db: createReplayDb(deps.db, refuseToDecide),
     runWatch: { watch: () => () => {}, stop: () => {} },
     notify: () => {},
-    // What it denies again was written down, and counted, by the run that is told again.
-    audit: { ...deps.audit, record: async () => {} },
     meter: noMeter,
     // Files were kept by the run that is told again; what today's would keep, its journal does not have.
     attachments: { ...deps.attachments, store: refuseToStore, use: async () => {} },
-    // A replay looks at what waits and decides nothing.
-    pendingActions: { ...deps.pendingActions, resolve: refuseToDecide },
-    toolRequests: { ...deps.toolRequests, answer: refuseToDecide },
   }
   // What finishes a growing reply may be written otherwise than what stands alone.
   const live = stored.hasLive ? { live: { clientId: '', text: '' } } : {}
@@ -224,9 +215,7 @@ async function prepareAgain(deps: GatewayDeps, at: GatewayConnection, stored: St
     const turn = createReplayTurn(deps, stored, lane, null)
     return { ready: { lane, at, turn, ...begun(turn.id), members: [], signal: stored.signal, edit: null }, notes }
   }
-  // A replay is no visit of its chain.
-  const chains = { visit: async () => false, turnsWith: async () => 0 }
-  const decided = await admissions({ ...deps, chains }, at, lane)
+  const decided = await admissions({ ...deps, db: withoutChainVisits(deps.db) }, at, lane)
   const plan = planTurn(lane, decided, deps.turnPolicy.merge)
   if (plan.kind !== 'run') return { ended: withoutTurn(plan, decided), notes }
   const taken = plan.members.reduce((sum, member) => sum + 1 + member.edits.length, 0)

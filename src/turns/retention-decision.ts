@@ -1,10 +1,11 @@
 // Transcript retention: whether a session that begins may be kept, decided once and stored with it.
 
+import { listGivenConsents } from '../db/consents.ts'
 import type { RetentionDecision } from '../db/turn-rows.ts'
 import type { ConsentContext } from '../identity/consent.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
 
-type RetentionDeps = Pick<GatewayDeps, 'consent' | 'consents' | 'newId' | 'turnPolicy'>
+type RetentionDeps = Pick<GatewayDeps, 'consent' | 'db' | 'newId' | 'turnPolicy'>
 
 export async function decideRetention(
   deps: RetentionDeps,
@@ -14,7 +15,7 @@ export async function decideRetention(
   const context = createConsentContext(at, agent)
   // What the operator grants needs no person's consent; where no person can be asked there is none.
   const isAsked = context.transcriptBasis === undefined && context.interactive && principal !== null
-  const consent = isAsked ? await deps.consents.given(principal) : {}
+  const consent = isAsked ? await listGivenConsents(deps.db, principal) : {}
   const { allowed, reason, audit_metadata } = deps.consent('store_transcript', { ...context, consent })
   return {
     id: deps.newId(),

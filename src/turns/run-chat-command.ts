@@ -1,7 +1,7 @@
 // Runs a gateway command, in a conversation of its own beside the one it is about: no agent runs, the gateway answers.
 import { completeReply } from '../agents/reply.ts'
 import { cleanName, GatewayError, type NormalizedResponse, writeCommand } from '../contract/index.ts'
-import type { RunsAtAGlance } from '../db/runs.ts'
+import { findBusyThread, type RunsAtAGlance, summarizeRuns } from '../db/runs.ts'
 import type { ControlCommand } from '../inbound/chat-command.ts'
 import { resolveAuthority } from './admit.ts'
 import { answerCommand, parseKnownCommand, type Reported } from './chat-commands.ts'
@@ -58,14 +58,14 @@ async function readRunSummary(
   { row, message }: ReadyTurn['members'][number],
   { name, args }: ControlCommand,
 ): Promise<RunsAtAGlance | undefined> {
-  const here = await deps.runs.glance(conversationId, row.subject)
+  const here = await summarizeRuns(deps.db, conversationId, row.subject)
   const room = message.channel?.main_line
   if (room === undefined || row.subject === null || !aboutRuns.has(name)) return here
   const code = /^[0-9a-f]{6,36}\b/i.exec(args)?.[0]?.toLowerCase() ?? null
   const isBusy = here !== undefined && (here.running !== null || here.paused.length > 0)
   if (isBusy && code === null) return here
-  const thread = await deps.runs.busyThread({ conversationId, subject: row.subject, room, code })
-  return thread === undefined ? here : deps.runs.glance(thread, row.subject)
+  const thread = await findBusyThread(deps.db, { conversationId, subject: row.subject, room, code })
+  return thread === undefined ? here : summarizeRuns(deps.db, thread, row.subject)
 }
 
 const aboutRuns: ReadonlySet<string> = new Set(['stop', 'status', 'approve', 'reject'])

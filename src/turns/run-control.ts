@@ -1,5 +1,6 @@
 // Run control: a stop, or messages that the busy policy lets in, reach a run while it goes on; those that wait are told so, and
 // remote agents are cancelled with it.
+
 import { runStopped, type StopCause, steeredType, stopCause } from '../agents/loop/interrupts.ts'
 import {
   type Envelope,
@@ -9,8 +10,10 @@ import {
   textPart,
 } from '../contract/index.ts'
 import type { WaitNotice } from '../db/live.ts'
-import { interruptedBy } from '../db/runs.ts'
+import { notifyWaiting, openLiveReply } from '../db/live.ts'
+import { appendRunEvents, cancelRun, interruptedBy } from '../db/runs.ts'
 import type { WaitingMessage } from '../db/turn-rows.ts'
+import { joinTurn, listWaitingMessages } from '../db/turns.ts'
 import { type Sentence, say } from '../locales/say.ts'
 import { partsText } from '../markdown/index.ts'
 import { renderCalls } from '../outbound/render.ts'
@@ -54,7 +57,7 @@ export function openRunControl(deps: GatewayDeps, ready: ReadyTurn): RunControl 
   const recorder = createRunRecorder({
     tryId: lane.epoch,
     isFirstTry: isFirstTry(ready),
-    append: (events) => deps.runs.append(lane, turn.id, turn.attempt, events),
+    append: (events) => appendRunEvents(deps.db, lane, turn.id, turn.attempt, events),
     onStored({ stoppedBy }) {
       deps.wakeups.events.notify()
       reportProgress(deps, ready)
@@ -64,7 +67,7 @@ export function openRunControl(deps: GatewayDeps, ready: ReadyTurn): RunControl 
   /** A message of the owner is worth more than the answer to their last one; another person's waits. */
   const giveWay = async (): Promise<void> => {
     if (stopping.signal.aborted || !(await hasOwnersMessage(deps, ready))) return
-    const outcome = await deps.runs.cancel(turn.id, interruptedBy)
+    const outcome = await cancelRun(deps.db, turn.id, interruptedBy)
     if (outcome?.kind === 'stopping') onStopped(interruptedBy)
   }
   const isMarking = deps.agents.get(lane.agent)?.receipts !== false
@@ -135,7 +138,7 @@ async function joinWaitingMessages(
   )
   if (joining.length === 0) return []
   const rows = joining.map(({ row }, ord) => toNewMember(row, ord, turn.principal, decided))
-  return (await deps.turns.join(lane, turn.id, rows, question)) ? joining : []
+  return (await joinTurn(deps.db, lane, turn.id, rows, question)) ? joining : []
 }
 
 async function hasOwnersMessage(deps: GatewayDeps, ready: ReadyTurn): Promise<boolean> {
@@ -145,7 +148,7 @@ async function hasOwnersMessage(deps: GatewayDeps, ready: ReadyTurn): Promise<bo
 /** Up to the first that is not theirs: order is kept, and each is admitted on its own. */
 async function ownersMessages(deps: GatewayDeps, { lane, turn, at }: ReadyTurn) {
   if (turn.principal === null) return { waiting: [], messages: [], decided: new Map() }
-  const messages = addressRows(at, lane.agent, await deps.turns.waiting(lane))
+  const messages = addressRows(at, lane.agent, await listWaitingMessages(deps.db, lane))
   const decided = await admissions(deps, at, { messages, agent: lane.agent, takesPart: true })
   const isOwners = (row: WaitingMessage): boolean => {
     const admission = decided.get(row.id)
@@ -202,7 +205,7 @@ function createReceipts(
       ...(rotation === undefined ? [] : [waitNotice(deps, ready, rotation, say('session.starts_after'))]),
       ...inTasks.map((row) => waitNotice(deps, ready, row, say(own))),
     ])
-    if ((await deps.live.tellWaiting(ready.lane, ready.turn.id, notices)) > 0) deps.wakeups.sends.notify()
+    if ((await notifyWaiting(deps.db, ready.lane, ready.turn.id, notices)) > 0) deps.wakeups.sends.notify()
     for (const { taskId } of notices) if (taskId !== null) deps.watchers.reportProgress(taskId)
     isRotationNotified ||= rotation !== undefined
   }
@@ -262,13 +265,13 @@ export async function sendStillTrying(deps: GatewayDeps, { at, lane, turn }: Not
   try {
     const text = say('run.waiting')
     const event: JsonObject = { type: 'notice', metadata: { notice: 'still_trying', text } }
-    await deps.runs.append(lane, turn.id, turn.attempt, [{ key: 'notice:still_trying', event }])
+    await appendRunEvents(deps.db, lane, turn.id, turn.attempt, [{ key: 'notice:still_trying', event }])
     deps.wakeups.events.notify()
     reportProgress(deps, { turn })
     const call = at.adapter.live?.open(lane.replyTo, text)
     if (call === undefined) return
     const row = { id: deps.newId(), turnId: turn.id, orderKey: lane.conversationId, call, clientId: `${turn.id}:0` }
-    if ((await deps.live.open(lane, row)) === 'opened') deps.wakeups.sends.notify()
+    if ((await openLiveReply(deps.db, lane, row)) === 'opened') deps.wakeups.sends.notify()
   } catch {
     // The turn waits for its model either way.
     deps.log.warn('live_failed', { connection: lane.connection, trace: turn.traceId, turn: turn.id })

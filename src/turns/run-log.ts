@@ -4,7 +4,8 @@
 import type { AgentContext, ToolCallFacts } from '../agents/context.ts'
 import type { Signal } from '../agents/define-agent.ts'
 import { type Fields, isGatewayError, type JsonObject } from '../contract/index.ts'
-import type { AppendOutcome } from '../db/runs.ts'
+import { recordAudit } from '../db/audit.ts'
+import { type AppendOutcome, appendRunEvents } from '../db/runs.ts'
 import type { NewRunEvent } from '../db/turn-rows.ts'
 import { describeError, type ErrorSource } from '../lib/errors.ts'
 import { toJson } from '../lib/index.ts'
@@ -176,7 +177,7 @@ const passing = [
   'replay_stopped',
 ]
 
-type Deps = Pick<GatewayDeps, 'log' | 'meter' | 'audit' | 'runs' | 'secretValues'>
+type Deps = Pick<GatewayDeps, 'log' | 'meter' | 'db' | 'secretValues'>
 
 export function createTurnErrors(deps: Deps, ready: ReadyTurn): TurnErrors {
   const known = new Set<unknown>()
@@ -212,9 +213,9 @@ export function createTurnErrors(deps: Deps, ready: ReadyTurn): TurnErrors {
       const { lane, turn } = ready
       const event = { type: exceptionType, metadata }
       // What cannot be stored changes nothing about the failure; the log has its class and place.
-      await deps.runs
-        .append(lane, turn.id, turn.attempt, [{ key: `${lane.epoch}:failed`, event }])
-        .catch(() => undefined)
+      await appendRunEvents(deps.db, lane, turn.id, turn.attempt, [{ key: `${lane.epoch}:failed`, event }]).catch(
+        () => undefined,
+      )
     },
     toolCalled: (facts) => toolCalled(deps, ready, facts),
   }
@@ -242,7 +243,7 @@ function logTurnError(
 }
 
 async function toolCalled(
-  { meter, audit, log }: Deps,
+  { meter, db, log }: Deps,
   { lane, turn, members }: ReadyTurn,
   { tool, outcome, ms, denial }: ToolCallFacts,
 ): Promise<void> {
@@ -258,7 +259,7 @@ async function toolCalled(
   }
   const line = { action: 'tool.call', outcome: 'denied', ...denial, ...about, objectId: turn.id, traceId: turn.traceId }
   try {
-    await audit.record({ ...line, detail: { tool } })
+    await recordAudit(db, { ...line, detail: { tool } })
   } catch (error) {
     // The call stays denied, and the turn goes on.
     log.warn('audit_failed', { connection, turn: turn.id, ...errorLogFields(error, 'internal') })

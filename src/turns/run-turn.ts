@@ -5,6 +5,7 @@ import { askingReply, completeReply, type ReplyFacts, stoppedReply } from '../ag
 import { createSteps, type Steps } from '../agents/steps.ts'
 import { type Envelope, GatewayError, isGatewayError, type Json, type NormalizedResponse } from '../contract/index.ts'
 import type { StoreWithRetry } from '../contract/store-result.ts'
+import { appendRunEvents, readRunUpdates } from '../db/runs.ts'
 import type { NewPendingAction, NewRunEvent, NewTimer, NewToolRequest, PauseResult, RunEnd } from '../db/turn-rows.ts'
 import { unknownAgent } from '../inbound/route-to-agent.ts'
 import { say } from '../locales/say.ts'
@@ -352,7 +353,7 @@ function createReplyFileContext(
 /** What a failed attempt did is worth knowing; that it cannot be stored changes nothing about the failure. */
 async function keepEvents(deps: GatewayDeps, { lane, turn }: ReadyTurn, { recorder }: RunControl): Promise<void> {
   const events = await recorder.rest()
-  if (events.length > 0) await deps.runs.append(lane, turn.id, turn.attempt, events).catch(() => undefined)
+  if (events.length > 0) await appendRunEvents(deps.db, lane, turn.id, turn.attempt, events).catch(() => undefined)
 }
 
 /** A run may have been stopped while no process ran it: between two tries. */
@@ -362,7 +363,7 @@ async function stopIfAsked(
   { control, chain, lease }: Pick<Running, 'control' | 'chain' | 'lease'>,
 ): Promise<void> {
   if (isFirstTry(ready)) return
-  const [news] = await deps.runs.news([ready.turn.id])
+  const [news] = await readRunUpdates(deps.db, [ready.turn.id])
   if (news === undefined || news.stoppedBy === null) return
   await recallRemotes(deps, ready, { control, chain, lease, signal: lease.signal })
   throw control.onStopped(news.stoppedBy)

@@ -1,6 +1,7 @@
 // Watches the runs of this process for stops and new messages: one query per round, for all of them together.
 // A run that is over before the first round costs nothing.
-import type { RunNews, RunStore } from '../db/runs.ts'
+import type { Db } from '../db/client.ts'
+import { type RunNews, readRunUpdates } from '../db/runs.ts'
 
 export type RunWatch = {
   /** `onNews` is called every round; the answer ends the watching. */
@@ -8,9 +9,9 @@ export type RunWatch = {
   readonly stop: () => void
 }
 
-export type RunWatchDeps = { readonly runs: Pick<RunStore, 'news'>; readonly everyMs: number }
+export type RunWatchDeps = { readonly db: Db; readonly everyMs: number }
 
-export function createRunWatch({ runs, everyMs }: RunWatchDeps): RunWatch {
+export function createRunWatch({ db, everyMs }: RunWatchDeps): RunWatch {
   const watched = new Map<string, (news: RunNews) => void>()
   let timer: ReturnType<typeof setInterval> | undefined
   let isAsking = false
@@ -23,7 +24,7 @@ export function createRunWatch({ runs, everyMs }: RunWatchDeps): RunWatch {
     if (isAsking) return
     isAsking = true
     try {
-      for (const news of await runs.news([...watched.keys()])) watched.get(news.id)?.(news)
+      for (const news of await readRunUpdates(db, [...watched.keys()])) watched.get(news.id)?.(news)
     } catch {
       // The next round asks again, and so does the next step of the run.
     } finally {

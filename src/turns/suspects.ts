@@ -1,7 +1,9 @@
 // Isolation of suspect turns, on which a process died. One of them may kill every process that runs it, so they are kept away
 // from the others: first together in a process of their own, then each alone, then dead. Those that only ran beside the one at
 // fault are answered.
+import { findSuspectTurns, reclaimTurn } from '../db/suspects.ts'
 import type { FullSlots, HeldLane } from '../db/turn-rows.ts'
+import { claimControlTurns, claimTurns, releaseLane } from '../db/turns.ts'
 import type { GatewayDeps } from './deps.ts'
 import { aloneFrom, crashRange, ordinaryRange, type Range, type SuspectShare } from './isolation.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
@@ -11,10 +13,7 @@ export type Share = {
   readonly run: (work: () => Promise<void>) => Promise<void>
 }
 
-type SuspectDeps = Pick<
-  GatewayDeps,
-  'turns' | 'suspects' | 'isolation' | 'turnPolicy' | 'wakeups' | 'monotonicMs' | 'log'
->
+type SuspectDeps = Pick<GatewayDeps, 'db' | 'isolation' | 'turnPolicy' | 'wakeups' | 'monotonicMs' | 'log'>
 
 /** What one drain takes: what is not suspected, or its share of the suspects. */
 export function createShare(deps: SuspectDeps, suspects: SuspectShare | undefined): Share {
@@ -32,7 +31,7 @@ export function createShare(deps: SuspectDeps, suspects: SuspectShare | undefine
         return claimSuspectLanes(deps, ordinaryRange(isolation.from, maxCrashes), limit, full)
       // Nothing begins beside a suspect but what the gateway answers itself: to stop it, for instance.
       const suspect = await alone.claim()
-      if (suspect !== undefined) return suspect.length > 0 ? suspect : deps.turns.claimControl(limit)
+      if (suspect !== undefined) return suspect.length > 0 ? suspect : claimControlTurns(deps.db, limit)
       return claimSuspectLanes(deps, ordinaryRange(aloneFrom, maxCrashes), limit, full)
     },
   }
@@ -45,7 +44,7 @@ async function claimSuspectLanes(
   limit: number,
   full?: FullSlots,
 ): Promise<readonly HeldLane[]> {
-  const lanes = await deps.turns.claim(limit, full, range.text)
+  const lanes = await claimTurns(deps.db, limit, full, range.text)
   const isInCrashRange = ({ openTurn }: HeldLane): boolean => openTurn === null || range.has(openTurn.crashes)
   const ours = lanes.filter(isInCrashRange)
   for (const { openTurn, connection, agent } of ours) {
@@ -54,7 +53,7 @@ async function claimSuspectLanes(
     deps.log.warn('turn_suspected', { connection, trace, turn, agent, attempt, crashes })
   }
   const others = lanes.filter((lane) => !isInCrashRange(lane))
-  await Promise.all(others.map((lane) => deps.turns.release(lane, 0, 'untouched')))
+  await Promise.all(others.map((lane) => releaseLane(deps.db, lane, 0, 'untouched')))
   if (others.length > 0) deps.isolation?.wake()
   return ours
 }
@@ -76,7 +75,7 @@ function createAlone(deps: SuspectDeps): Alone {
     async claim() {
       if (isTaken) return []
       if (deps.monotonicMs() < checkSuspect) return undefined
-      const found = await deps.suspects.find()
+      const found = await findSuspectTurns(deps.db)
       if (!found.some(({ crashes }) => range.has(crashes))) {
         checkSuspect = deps.monotonicMs() + pollMs
         return undefined
@@ -108,7 +107,7 @@ const maxTries = 60
 
 /** The turn went on in another process while this process was frozen, or cut off from the database: it lives, so this was no crash. */
 export function comeBack(deps: GatewayDeps, ready: Pick<ReadyTurn, 'lane' | 'turn'>, tries = 1): void {
-  deps.suspects.comeBack(ready.lane, ready.turn.id).catch(() => {
+  reclaimTurn(deps.db, ready.lane, ready.turn.id).catch(() => {
     // Told when the database is back; until then no other process can have counted it either.
     if (tries < maxTries) setTimeout(() => comeBack(deps, ready, tries + 1), Math.min(patienceMs, tries * 500))
   })

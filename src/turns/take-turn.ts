@@ -11,6 +11,7 @@ import {
   type TurnEnd,
   type WaitingMessage,
 } from '../db/turn-rows.ts'
+import { completeTurn, openTurn, releaseLane, splitTurn } from '../db/turns.ts'
 import { newTraceId } from '../inbound/request-context.ts'
 import { describeError, type ErrorCode } from '../lib/errors.ts'
 import { errorLogFields, type LogFields } from '../lib/log.ts'
@@ -50,7 +51,7 @@ export async function takeTurn(
   const at = deps.connections.find((each) => each.key === lane.connection && each.connection.tenant === lane.tenant)
   if (at === undefined) {
     // Not configured here; another replica may know it.
-    await deps.turns.release(lane, 5_000, 'untouched')
+    await releaseLane(deps.db, lane, 5_000, 'untouched')
     return
   }
   const lease = deps.leases.keep(lane, claimedAt)
@@ -72,7 +73,7 @@ export async function takeTurn(
 }
 
 async function endTurn(deps: GatewayDeps, ready: TimedTurn, lease: Lease, isStopping: () => boolean): Promise<void> {
-  if (ready.splitBecause !== undefined) return void (await splitTurn(deps, ready, 0, ready.splitBecause))
+  if (ready.splitBecause !== undefined) return void (await endSplitTurn(deps, ready, 0, ready.splitBecause))
   if (ready.turn.kind === 'amendment') return void (await completeTurnOnce(deps, ready, amendmentEnd(ready)))
   if (ready.turn.kind === 'access_challenge') return endWithAccessChallenge(deps, ready)
   const live = followLive(deps, ready, lease)
@@ -115,7 +116,7 @@ async function endWithAccessChallenge(deps: GatewayDeps, ready: TimedTurn): Prom
     // Of a dead turn that was tried again and could not begin: run anew its messages would do again what it has done.
     if (end === undefined && ready.journalTurn !== ready.turn.id)
       await completeTurnOnce(deps, ready, await deadEnd(deps, ready, 'internal'))
-    else if (end === undefined) await deps.turns.split(ready.lane, ready.turn.id, { delayMs: 0, code: 'admitted' })
+    else if (end === undefined) await splitTurn(deps.db, ready.lane, ready.turn.id, { delayMs: 0, code: 'admitted' })
     else {
       const hasSent = await completeTurnOnce(deps, ready, end)
       if (end.pairing !== null && end.leadId !== null && end.calls.length > 0 && !hasSent)
@@ -129,7 +130,7 @@ async function endWithAccessChallenge(deps: GatewayDeps, ready: TimedTurn): Prom
 /** Whether anything leaves by it, as far as is known. */
 async function completeTurnOnce(deps: GatewayDeps, ready: TimedTurn, end: TurnEnd): Promise<boolean> {
   const what = { ...turnLogFacts(ready), epoch: ready.lane.epoch, reason: 'turn', state: end.state }
-  const ended = await deps.results.store(what, () => deps.turns.complete(ready.lane, end, isAwaited(deps, ready)))
+  const ended = await deps.results.store(what, () => completeTurn(deps.db, ready.lane, end, isAwaited(deps, ready)))
   if (ended === undefined) {
     deps.log.warn('turn_fenced', { ...turnLogFacts(ready), epoch: ready.lane.epoch })
     comeBack(deps, ready)
@@ -180,11 +181,11 @@ async function failTurn(
     case 'release':
       deps.meter.turnEnded(connection, 'again', tookMs(deps, ready))
       if (step.cause === 'outage' && isLongWait(deps, ready, step.delayMs)) await sendStillTrying(deps, ready)
-      await deps.results.store(undefined, () => deps.turns.release(ready.lane, step.delayMs, step.cause, step.code))
+      await deps.results.store(undefined, () => releaseLane(deps.db, ready.lane, step.delayMs, step.cause, step.code))
       break
     case 'split':
       deps.meter.turnEnded(connection, 'split', tookMs(deps, ready))
-      await deps.results.store(undefined, () => splitTurn(deps, ready, step.delayMs, step.code))
+      await deps.results.store(undefined, () => endSplitTurn(deps, ready, step.delayMs, step.code))
       break
     case 'dead':
       await completeTurnOnce(deps, ready, await deps.results.store(undefined, () => deadEnd(deps, ready, step.reason)))
@@ -258,7 +259,7 @@ async function failLane(deps: GatewayDeps, failed: Failed): Promise<void> {
   if (isTransientFailure(error)) {
     // Whether its turn was opened or resumed is not known where the answer went missing: that try does not count.
     const cause = isGatewayError(error, 'storage_unavailable') ? 'stopping' : 'untouched'
-    const releaseFailedLane = () => deps.turns.release(lane, 500, cause, errorCodeOrInternal(error))
+    const releaseFailedLane = () => releaseLane(deps.db, lane, 500, cause, errorCodeOrInternal(error))
     if (ready === undefined) await deps.results.store(undefined, releaseFailedLane).catch(() => false)
     throw error
   }
@@ -272,12 +273,13 @@ async function failLane(deps: GatewayDeps, failed: Failed): Promise<void> {
   if (isGatewayError(error, 'provider_unavailable') && ageMs !== undefined && ageMs < deps.turnPolicy.maxOutageMs) {
     logLaneFailure(deps, failed, failures, 'outage')
     // The longer it is away, the less often it is asked.
-    await deps.turns.release(lane, Math.max(delayMs, Math.min(ageMs / 2, 60_000)), 'untouched')
+    await releaseLane(deps.db, lane, Math.max(delayMs, Math.min(ageMs / 2, 60_000)), 'untouched')
     return
   }
   if (failures < deps.turnPolicy.maxFailures) {
     logLaneFailure(deps, failed, failures, 'again')
-    await deps.turns.release(
+    await releaseLane(
+      deps.db,
       lane,
       delayMs,
       'failed',
@@ -336,7 +338,7 @@ async function openLast(deps: GatewayDeps, { at, lane }: Failed, failures: numbe
     members: rows.map(({ id }, ord) => ({ ...noAccessBasis, id, ord, principal: null })),
     signalId: lane.signal?.id ?? null,
   }
-  if (!(await deps.turns.open(lane, turn, []))) return undefined
+  if (!(await openTurn(deps.db, lane, turn, []))) return undefined
   const opened: OpenTurn = { ...turn, sessionId: '', failures, crashes: 0, outageMs: null }
   const past = turn.continuesTurn ? await readBegunSteps(deps, turn.id) : begun(turn.id)
   const own = { lane: { ...lane, replyTo: turn.replyTo ?? lane.replyTo }, at, turn: opened, ...past }
@@ -402,9 +404,9 @@ function errorCodeOrInternal(error: unknown): string {
 // A turn that is split, so that its messages run one by one from now on. A live message that it had opened says so, and grows no
 // more.
 
-async function splitTurn(deps: GatewayDeps, ready: ReadyTurn, delayMs: number, code: string): Promise<boolean> {
+async function endSplitTurn(deps: GatewayDeps, ready: ReadyTurn, delayMs: number, code: string): Promise<boolean> {
   const live = ready.at.adapter.live === undefined ? undefined : (ready.live ?? (await createLiveEnd(deps, ready, '')))
-  if (live === undefined) return deps.turns.split(ready.lane, ready.turn.id, { delayMs, code })
+  if (live === undefined) return splitTurn(deps.db, ready.lane, ready.turn.id, { delayMs, code })
   const { threadId, inReplyTo, agent } = replyFields(ready)
   const reply: NormalizedResponse = {
     thread_id: threadId,
@@ -414,5 +416,5 @@ async function splitTurn(deps: GatewayDeps, ready: ReadyTurn, delayMs: number, c
     parts: [textPart(say('run.interrupted_and_split'))],
   }
   const calls = await renderOutgoing(deps, { ...ready, live }, [{ reply, purpose: 'notice' }])
-  return deps.turns.split(ready.lane, ready.turn.id, { delayMs, code, calls })
+  return splitTurn(deps.db, ready.lane, ready.turn.id, { delayMs, code, calls })
 }

@@ -7,9 +7,12 @@ import { submittedResult } from '../agents/client-tools.ts'
 import type { Signal } from '../agents/define-agent.ts'
 import { GatewayError, type Json, type JsonObject, type NormalizedMessage } from '../contract/index.ts'
 import type { StoredAction } from '../db/pending-actions.ts'
+import { loadPendingAction } from '../db/pending-actions.ts'
 import { endsApproval, endsPause, pauseSignals } from '../db/signals.ts'
 import type { ToolRequestLine } from '../db/tool-requests.ts'
+import { answerToolRequest, findToolRequestByCall, loadToolRequest } from '../db/tool-requests.ts'
 import type { WaitingSignal } from '../db/turn-rows.ts'
+import { listTurnMessages } from '../db/turns.ts'
 import { type Sentence, say } from '../locales/say.ts'
 import type { GatewayDeps } from './deps.ts'
 import type { ReplyFacts } from './pauses.ts'
@@ -62,7 +65,7 @@ function goesOn(resumed: Resumed | undefined): TurnTrigger {
 /** The turn as it was when the run began: the messages it is about, and those that joined it on the way. */
 export async function begunAgain(deps: GatewayDeps, ready: ReadyTurn, { beginning }: Rerun): Promise<ReadyTurn> {
   if (!beginning.hasMessages) return { ...ready, isRerun: true }
-  const rows = await deps.turns.taken(ready.lane, beginning.turn)
+  const rows = await listTurnMessages(deps.db, ready.lane, beginning.turn)
   if (rows.length === 0 || rows.some(({ message }) => message === null))
     throw new GatewayError('content_erased', '[gateway] what this run was about was erased; it does not go on')
   return { ...ready, ...takenRows(addressRows(ready.at, ready.lane.agent, rows)), isRerun: true }
@@ -107,7 +110,7 @@ export type Resumed = {
 type Found = { readonly pause: EndedPause; readonly stored: JsonObject }
 
 async function endedApproval(deps: GatewayDeps, ready: ReadyTurn, id: string): Promise<Found | undefined> {
-  const row = await deps.pendingActions.load(ready.lane.tenant, id)
+  const row = await loadPendingAction(deps.db, ready.lane.tenant, id)
   if (row === undefined) return undefined
   const stored = required(row.resume)
   const decision = await checkedDecision(row)
@@ -138,7 +141,7 @@ async function checkedDecision(row: StoredAction): Promise<PauseDecision> {
 }
 
 async function endedToolRequest(deps: GatewayDeps, ready: ReadyTurn, id: string): Promise<Found | undefined> {
-  const row = await deps.toolRequests.load(ready.lane.tenant, id)
+  const row = await loadToolRequest(deps.db, ready.lane.tenant, id)
   if (row === undefined) return undefined
   const stored = required(row.resume)
   const { status, isCancelled, result, sessionId } = row
@@ -171,13 +174,13 @@ type Reported = NonNullable<NonNullable<NormalizedMessage['channel']>['tool_resu
 
 /** The id of the request this turn has answered, now or before it was interrupted; or why it has not. */
 async function answeredRequest(
-  deps: Pick<GatewayDeps, 'toolRequests'>,
+  deps: Pick<GatewayDeps, 'db'>,
   { lane, turn }: ReadyTurn,
   reported: Reported,
 ): Promise<{ readonly id: string } | { readonly refusal: Sentence }> {
   const principal = turn.principal ?? ''
   const scope = { tenant: lane.tenant, owner: principal, conversationId: lane.conversationId }
-  const request = await deps.toolRequests.findByCall(scope, reported.tool_call_id)
+  const request = await findToolRequestByCall(deps.db, scope, reported.tool_call_id)
   if (request === undefined) return { refusal: say('tool.not_waiting') }
   const metadata = { origin: turn.id }
   const answer = submittedResult(
@@ -185,7 +188,7 @@ async function answeredRequest(
       ? { result: parseJsonOrText(reported.content), metadata }
       : { error: reported.error.slice(0, 2000), metadata },
   )
-  const answered = await deps.toolRequests.answer(scope, request.id, { ...answer, isTakenOn: true }, principal)
+  const answered = await answerToolRequest(deps.db, scope, request.id, { ...answer, isTakenOn: true }, principal)
   if (answered.kind === 'refused') return { refusal: say('tool.too_late') }
   if (answered.isDuplicate && toolResultOrigin(answered.request) !== turn.id)
     return { refusal: say('tool.answered_before') }

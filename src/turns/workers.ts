@@ -3,7 +3,9 @@
 
 import type { WorkerLoopName } from '../contract/metrics.ts'
 import type { HeldSendLane } from '../db/outbox.ts'
+import { claimSends } from '../db/outbox.ts'
 import type { FullSlots, HeldLane } from '../db/turn-rows.ts'
+import { claimControlTurns } from '../db/turns.ts'
 import { errorLogFields, type LogFields } from '../lib/log.ts'
 import { isStandstill, type SlotUse } from '../observability/process-metrics.ts'
 import type { GatewayDeps } from './deps.ts'
@@ -42,8 +44,7 @@ export type Workers = {
 
 export type WorkerDeps = Pick<
   GatewayDeps,
-  | ('agents' | 'connections' | 'turns' | 'suspects' | 'isolation' | 'outbox' | 'turnPolicy')
-  | ('wakeups' | 'monotonicMs' | 'meter' | 'log')
+  ('agents' | 'connections' | 'db' | 'isolation' | 'turnPolicy') | ('wakeups' | 'monotonicMs' | 'meter' | 'log')
 >
 
 export function createWorkers(deps: WorkerDeps, work: Work): Workers {
@@ -114,7 +115,7 @@ function turnWorker(
   const share = createShare(deps, suspects)
   const claimUrgent = async (limit: number): Promise<readonly Slotted<HeldLane>[]> => {
     const claimedAt = deps.monotonicMs()
-    const lanes = await deps.turns.claimControl(limit)
+    const lanes = await claimControlTurns(deps.db, limit)
     deps.meter.claimed('turns', lanes.length)
     return lanes.map((lane) => holdSlot(slots, lane, claimedAt))
   }
@@ -140,7 +141,7 @@ function sendWorker(deps: WorkerDeps, work: Work, shared: Shared): WorkerLoop<Sl
     wakeup: deps.wakeups.sends,
     claim: createSharedClaim(deps, createSlots(sendSlots, shares, deps.monotonicMs), {
       loop: 'sends',
-      claim: (limit, { connections }) => deps.outbox.claim(limit, connections),
+      claim: (limit, { connections }) => claimSends(deps.db, limit, connections),
     }),
     run: ({ leaveSlot, ...claimed }) => work.send(claimed).finally(leaveSlot),
   }

@@ -16,16 +16,9 @@ import {
   secret,
 } from '../contract/index.ts'
 import type { EmailEvent } from '../contract/optional-verbs.ts'
-import { createCallerAccess } from '../db/caller-access.ts'
 import { createEraseStore } from '../db/erase-person.ts'
-import { createExplainStore } from '../db/explain.ts'
-import { createHealthStore } from '../db/health.ts'
+import { sampleHealth } from '../db/health.ts'
 import { probeStorage } from '../db/probe.ts'
-import { createDeliveryStore, createReceiptStore } from '../db/receipts.ts'
-import { createReplayStore } from '../db/replay.ts'
-import { createSessionReader } from '../db/session-reader.ts'
-import { createSessionStore } from '../db/sessions.ts'
-import { createThreadStore } from '../db/threads.ts'
 import { createTokenStore } from '../db/tokens.ts'
 import type { Rejections } from '../identity/rejected-requests.ts'
 import { newTraceId } from '../inbound/request-context.ts'
@@ -65,39 +58,33 @@ export async function answerWorkerRequest(
   const { config, isAdminOn } = settings
   const agents = config.agents.map((agent) => agent.slug)
   const channels = config.connections.map(({ channel }) => channel)
-  const sessions = createSessionStore(database, config.tenant)
-  const { read: readHealthSamples } = createHealthStore(database, config.tenant, config.retention)
+  const readHealthSamples = () => sampleHealth(invocation.deps.db, config.retention)
   const app = createApp({
     gateway,
     agents: config.agents,
-    receipts: createReceiptStore(database, config.tenant),
-    deliveries: createDeliveryStore(database, config.tenant),
-    sessions,
-    desk: createSessionTakeover(invocation.deps, { sessions, desk: createSessionReader(database, config.tenant) }),
+    db: invocation.deps.db,
+    desk: createSessionTakeover(invocation.deps),
     wake,
     files: invocation.files,
-    callers: createApiCallers({ ...invocation.deps, readAccess: createCallerAccess(database, config.tenant) }),
-    threads: createThreadStore(database, config.tenant),
+    callers: createApiCallers(invocation.deps),
     tokenIssuers: config.tokenIssuers,
     publicUrl: config.publicUrl,
     // Without a configured token no caller knows this one.
     adminToken: config.adminToken ?? secret(crypto.randomUUID()),
-    explain: (id, connection) =>
-      explainById({ store: createExplainStore(database, config.tenant), agents, rejections, channels }, id, connection),
+    explain: (id, connection) => explainById({ db: invocation.deps.db, agents, rejections, channels }, id, connection),
     rejections,
     meter: invocation.deps.meter,
     newTrace: () => newTraceId(invocation.deps),
-    audit: invocation.deps.audit,
     tokens: createTokenStore(database, config.tenant),
     forget: createEraseStore(database, config.tenant),
-    replay: (id, wanted) => replay(invocation.deps, createReplayStore(database, config.tenant), id, wanted),
+    replay: (id, wanted) => replay(invocation.deps, id, wanted),
     readReadiness: () => readReadiness(createReadinessDeps(invocation, readHealthSamples)),
     metrics: { access: config.metrics, readHealthSamples },
     sourceOf: () => 'remote',
     mayOperate: () => isAdminOn,
     keepOpen,
     now: Date.now,
-    ...createApiLimits(config, database),
+    ...createApiLimits(config),
     maxBodyBytes: config.maxBodyBytes,
     watchMs,
     log,

@@ -1,9 +1,11 @@
 // A turn that paused, as the stores find it: a conversation, its lane free, and what the run waits for.
+
 import { randomUUID } from 'node:crypto'
 import { type Database, statement } from '../../src/db/client.ts'
-import { createInboxStore } from '../../src/db/inbox.ts'
+import { acceptDrafts } from '../../src/db/inbox.ts'
 import { type NewPendingAction, type NewToolRequest, type NewTurn, noAccessBasis } from '../../src/db/turn-rows.ts'
-import { createTurnStore } from '../../src/db/turns.ts'
+import { claimTurns, completeTurn, openTurn } from '../../src/db/turns.ts'
+import { openTenantDb } from '../setup/tenant-db.ts'
 import { aDraft } from './inbox-drafts.ts'
 import { silentEnd } from './turn-result.ts'
 
@@ -15,13 +17,13 @@ export type Wait = { readonly actions?: readonly NewPendingAction[]; readonly re
 export type PausedTurn = { readonly turnId: string; readonly conversationId: string }
 
 export async function pauseTurn(database: Database, wait: Wait): Promise<PausedTurn> {
-  const store = createTurnStore(database, { holder: 'test', leaseMs: 60_000, tenant: 'default' })
+  const store = openTenantDb(database, { holder: 'test', leaseMs: 60_000, tenant: 'default' })
   const conversation = randomUUID()
-  await createInboxStore(database).accept([aDraft({ messageId: conversation, candidates: [conversation] })])
-  const [lane] = await store.claim(1)
+  await acceptDrafts(openTenantDb(database), [aDraft({ messageId: conversation, candidates: [conversation] })])
+  const [lane] = await claimTurns(store, 1)
   if (lane === undefined) throw new Error('nothing to claim')
   const turn = newTurn(lane.messages.map((row) => row.id))
-  await store.open(lane, turn, [])
+  await openTurn(store, lane, turn, [])
   const actions = wait.actions ?? []
   const requests = wait.requests ?? []
   const timers = [...actions, ...requests].map(({ id, expiresInMs }) => ({
@@ -32,7 +34,7 @@ export async function pauseTurn(database: Database, wait: Wait): Promise<PausedT
     payload: { id, principal: owner },
   }))
   const run = { status: 'approval_required', stopReason: 'approval_required', usage: {}, budgets: {}, summary: {} }
-  await store.complete(lane, silentEnd(turn, { run, actions, requests, timers }))
+  await completeTurn(store, lane, silentEnd(turn, { run, actions, requests, timers }))
   return { turnId: turn.id, conversationId: lane.conversationId }
 }
 

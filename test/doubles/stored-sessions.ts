@@ -1,11 +1,13 @@
 // Sessions as they really come about: a message is accepted, its lane claimed, a turn opened and ended with two lines.
+
 import { randomUUID } from 'node:crypto'
 import { envelopeSchemaId } from '../../src/contract/gateway-events.ts'
 import type { Envelope } from '../../src/contract/index.ts'
 import { type Database, statement } from '../../src/db/client.ts'
-import { createInboxStore, type InboxDraft } from '../../src/db/inbox.ts'
+import { acceptDrafts, type InboxDraft } from '../../src/db/inbox.ts'
 import { type HeldLane, type NewTurn, noAccessBasis } from '../../src/db/turn-rows.ts'
-import { createTurnStore } from '../../src/db/turns.ts'
+import { claimTurns, completeTurn, openTurn } from '../../src/db/turns.ts'
+import { openTenantDb } from '../setup/tenant-db.ts'
 import { aDraft, aMessage } from './inbox-drafts.ts'
 import { silentEnd } from './turn-result.ts'
 
@@ -18,10 +20,10 @@ export async function talk(
 ): Promise<string> {
   const held = await hold(database, said)
   const turn = newTurn(held, said.subject)
-  const store = createTurnStore(database, { holder: 'test', leaseMs: 60_000, tenant: 'default' })
-  await store.open(held, turn, [])
+  const store = openTenantDb(database, { holder: 'test', leaseMs: 60_000, tenant: 'default' })
+  await openTurn(store, held, turn, [])
   const inboxId = held.messages[0]?.id ?? null
-  await store.complete(held, {
+  await completeTurn(store, held, {
     ...silentEnd(turn),
     envelopes: [
       { inboxId, envelope: line('user', said.text) },
@@ -38,7 +40,7 @@ export async function hold(
 ): Promise<HeldLane> {
   const messageId = `${said.conversation}.${++count}`
   const { raw: _raw, ...message } = aMessage({ id: messageId, subject: said.subject ?? '', text: said.text ?? 'hello' })
-  await createInboxStore(database).accept([
+  await acceptDrafts(openTenantDb(database), [
     aDraft({
       messageId,
       subject: said.subject,
@@ -47,7 +49,7 @@ export async function hold(
       message: message as unknown as InboxDraft['message'],
     }),
   ])
-  const [held] = await createTurnStore(database, { holder: 'test', leaseMs: 60_000, tenant: 'default' }).claim(1)
+  const [held] = await claimTurns(openTenantDb(database, { holder: 'test', leaseMs: 60_000, tenant: 'default' }), 1)
   if (held === undefined) throw new Error('nothing to claim')
   return held
 }

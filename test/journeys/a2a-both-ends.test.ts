@@ -1,5 +1,6 @@
 // Our client asks our own server, over real HTTP between two gateways with a database each: both versions, both bindings; answers,
 // streams, streams that are cut, questions, and stops.
+
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
@@ -8,6 +9,7 @@ import { a2aAgent } from '../../adapters/a2a/client/remote-agent.ts'
 import { a2a } from '../../adapters/a2a/index.ts'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { statement } from '../../src/db/client.ts'
+import { cancelRun } from '../../src/db/runs.ts'
 import { type A2aPeer, type Body, startA2a } from '../doubles/a2a-peer.ts'
 import { type AtWork, putToWork, until } from '../doubles/background-gateway.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../doubles/test-gateway.ts'
@@ -126,7 +128,7 @@ describeOnDatabase(
             await tell('wait')
             await until(() => peer.obedient.running() === 1)
             const [run] = await here().query<{ id: string }>(runs, [])
-            expect(await gateway.gateway.runs.cancel(run?.id ?? '', 'ada')).toMatchObject({ kind: 'stopping' })
+            expect(await cancelRun(gateway.gateway.db, run?.id ?? '', 'ada')).toMatchObject({ kind: 'stopping' })
             await until(() => peer.obedient.running() === 0)
             await until(async () => (await lastTask()).state === 'cancelled')
             await until(() => vendor.messages.length > 0)

@@ -1,11 +1,11 @@
 // Somebody deletes their account elsewhere: what they said to an agent goes with it, and nobody else loses a word. Over real HTTP,
 // signed by hand; the sweeper is the product's own.
+
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { explainById } from '../../src/api/explain/explain.ts'
 import { textOf } from '../../src/contract/index.ts'
 import { type Database, statement } from '../../src/db/client.ts'
-import { createExplainStore } from '../../src/db/explain.ts'
 import { sweepRound } from '../../src/gateway/sweep.ts'
 import { type Fediverse, startFediverse } from '../doubles/fediverse.ts'
 import { type FediverseGateway, startFediverseGateway } from '../doubles/fediverse-gateway.ts'
@@ -14,6 +14,7 @@ import { rowsWith, tablesWith } from '../doubles/find-text-in-database.ts'
 import { settleUntil } from '../doubles/test-gateway.ts'
 import { watchedDatabase } from '../doubles/watched-database.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
+import { openTenantDb } from '../setup/tenant-db.ts'
 
 const social = 'social.localhost'
 const other = 'other.localhost'
@@ -111,8 +112,8 @@ describeOnDatabase('an account that is deleted', (database) => {
     const heard = alice.received.length
     await here.gateway.settle()
     expect(alice.received).toHaveLength(heard)
-    const store = createExplainStore(database(), 'default')
-    const story = async (id: string) => JSON.stringify(await explainById({ store, agents: ['demo'] }, id))
+    const store = openTenantDb(database(), 'default')
+    const story = async (id: string) => JSON.stringify(await explainById({ db: store, agents: ['demo'] }, id))
     expect(await story(note)).toBe('{"kind":"unknown"}')
     const told = await story(`${alice.id}#delete`)
     expect(told).toContain('What they had said was erased')

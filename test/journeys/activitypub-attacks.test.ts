@@ -1,9 +1,11 @@
 // Every forgery that the gate is tried with, posted to a whole gateway: what is not genuine leaves no row, no turn and no answer, and
 // the books balance.
+
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import type { RawRequest } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
+import { readLedger } from '../../src/db/receipts.ts'
 import { bodyCases } from '../conformance/activitypub/body-cases.ts'
 import { cavageCases } from '../conformance/activitypub/cavage-cases.ts'
 import { messageCases } from '../conformance/activitypub/evidence-cases.ts'
@@ -97,7 +99,7 @@ describeOnDatabase('under attack', (database) => {
     expect(await kept()).toHaveLength(answered + ignored)
     expect(await database().query(sends, [])).toHaveLength(answered)
     expect([...answers.values()].flat()).toHaveLength(answered)
-    const books = await bot.gateway.deps.receipts.books()
+    const books = await readLedger(bot.gateway.deps.db)
     const balance = { received: answered, answered, merged: 0, refused: 0, dead: 0, inFlight: 0, ignored }
     expect(books).toMatchObject(answered + ignored === 0 ? [] : [balance])
   }

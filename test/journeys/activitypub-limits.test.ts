@@ -1,7 +1,10 @@
 // How much is taken from one server, and how often a machine is answered: by the limits that the channel has when nobody sets any.
+
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
+import { listAudit } from '../../src/db/audit.ts'
 import { statement } from '../../src/db/client.ts'
+import { readLedger } from '../../src/db/receipts.ts'
 import { alice, bob, mallory } from '../conformance/activitypub/signature-setup.ts'
 import { createNote, ourOrigin, type Peer, peerNow, post, signCavage } from '../doubles/activitypub-peer.ts'
 import { type Fediverse, startFediverse } from '../doubles/fediverse.ts'
@@ -63,12 +66,12 @@ describeOnDatabase('the limits of the fediverse', (database) => {
     ])
     await settleUntil(gateway, () => robot.received.length >= 10)
     expect(robot.received).toHaveLength(10)
-    const { lines } = await gateway.deps.audit.list({ action: 'reply.limit' }, { limit: 10 })
+    const { lines } = await listAudit(gateway.deps.db, { action: 'reply.limit' }, { limit: 10 })
     expect(lines).toMatchObject([
       { outcome: 'refused', rule: 'thread 10 in 3600 s, a share of their own', person: robot.id },
     ])
     expect(gateway.logged.filter(({ event }) => event === 'reply_limit_reached')).toHaveLength(1)
-    expect(await gateway.deps.receipts.books()).toMatchObject([{ received: 12, answered: 10, refused: 2, inFlight: 0 }])
+    expect(await readLedger(gateway.deps.db)).toMatchObject([{ received: 12, answered: 10, refused: 2, inFlight: 0 }])
   })
 
   test('ten accounts that post six times each do not silence a person of their server who was answered before', async () => {

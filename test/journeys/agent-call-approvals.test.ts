@@ -1,4 +1,5 @@
 // An agent that another one asked needs a person's consent: the person at the top of the chain is asked, and the chain goes on.
+
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import * as z from 'zod'
 import { type Agent, defineAgent, type ModelAgentDefinition } from '../../src/agents/define-agent.ts'
@@ -6,6 +7,7 @@ import type { Model, ModelRequest, ModelTurn } from '../../src/agents/models/mod
 import { defineTool } from '../../src/agents/tools/define-tool.ts'
 import { textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
+import { readLedger } from '../../src/db/receipts.ts'
 import { createTestApp, operatorToken } from '../doubles/test-app.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
@@ -169,7 +171,7 @@ describeOnDatabase('an approval for an agent that another one asked', (database)
       'user tool_result',
       'assistant multimodal_part',
     ])
-    expect(await gateway.deps.receipts.books()).toMatchObject([{ answered: 2, inFlight: 0 }])
+    expect(await readLedger(gateway.deps.db)).toMatchObject([{ answered: 2, inFlight: 0 }])
   })
 
   test('that is refused reaches the agent that asked, with the reason, and nothing is done', async () => {

@@ -1,4 +1,5 @@
 // An agent asks another one inside its own turn: journaled with it, bounded with it, admitted like anybody's message.
+
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { type Agent, type AgentContext, defineAgent, type ModelAgentDefinition } from '../../src/agents/define-agent.ts'
@@ -7,6 +8,7 @@ import { defineTool } from '../../src/agents/tools/define-tool.ts'
 import type { ParleyConfig } from '../../src/config.ts'
 import { isGatewayError, type NormalizedMessage, textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
+import { readLedger } from '../../src/db/receipts.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
@@ -295,7 +297,7 @@ describeOnDatabase('an agent call', (database) => {
       // A step that may have happened is not done again, and both agents learn that nobody knows.
       expect(answers()[0]).toContain(expected === 1 ? 'charged 5' : 'may or may not have happened')
       expect({ desk: asked['desk']?.length, billing: asked['billing']?.length }).toEqual({ desk: 2, billing: 2 })
-      expect(await next.deps.receipts.books()).toMatchObject([{ received: 1, answered: 1, inFlight: 0 }])
+      expect(await readLedger(next.deps.db)).toMatchObject([{ received: 1, answered: 1, inFlight: 0 }])
     })
 
     test('is not offered where the chain ends, and its model is told', async () => {

@@ -1,5 +1,6 @@
 // What people say around an agent: kept for a while and within bounds, given to it as talk of the room when it is asked
 // there, and gone when its author, the person or the clock says so.
+
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { explainById } from '../../src/api/explain/explain.ts'
@@ -10,8 +11,6 @@ import {
   textOf,
 } from '../../src/contract/index.ts'
 import { type Database, statement } from '../../src/db/client.ts'
-import { createExplainStore } from '../../src/db/explain.ts'
-import { createReplayStore } from '../../src/db/replay.ts'
 import { createSweepStore } from '../../src/db/retention.ts'
 import { replay } from '../../src/turns/replay.ts'
 import { tablesWith } from '../doubles/find-text-in-database.ts'
@@ -20,6 +19,7 @@ import { createTestApp, operatorToken } from '../doubles/test-app.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
+import { openTenantDb } from '../setup/tenant-db.ts'
 
 const kept = statement('test_overheard', 'select count(*)::int as rows from ambient_context')
 const older = statement('test_older', `update ambient_context set expires_at = now() - interval '1 second'`)
@@ -287,7 +287,7 @@ describeOnDatabase('talk around an agent', (database: () => Database) => {
     await talk('four')
     await ask()
     const [asked] = await database().query<{ id: string }>(idOfQuestion, [])
-    const report = await replay(gateway.deps, createReplayStore(database(), 'default'), asked?.id ?? '', {
+    const report = await replay(gateway.deps, asked?.id ?? '', {
       fixture: 'none',
     })
     expect(report.diff.filter((each) => !each.startsWith(' '))).toEqual([])
@@ -298,7 +298,7 @@ describeOnDatabase('talk around an agent', (database: () => Database) => {
     start()
     await say('m1', { text: 'blue' })
     const told = async (id: string) => {
-      const explained = await explainById({ store: createExplainStore(database(), 'default'), agents: ['desk'] }, id)
+      const explained = await explainById({ db: openTenantDb(database(), 'default'), agents: ['desk'] }, id)
       if (explained.kind !== 'explained') throw new Error(explained.kind)
       const { facts, story } = explained.explanation
       return { facts, text: story.lines.map(({ title, text }) => `${title}: ${text}`).join('\n') }

@@ -1,10 +1,14 @@
 // The audit log along a journey: every decision has its line, also when the process dies around it; and what operators do.
+
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { submittedResult } from '../../src/agents/client-tools.ts'
 import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
 import type { createApp } from '../../src/api/app.ts'
 import { type AccessRule, GatewayError, textOf } from '../../src/contract/index.ts'
+import { listAudit } from '../../src/db/audit.ts'
 import { type Database, type Statement, statement } from '../../src/db/client.ts'
+import { getPendingAction, resolvePendingAction } from '../../src/db/pending-actions.ts'
+import { answerToolRequest } from '../../src/db/tool-requests.ts'
 import { putToWork, until } from '../doubles/background-gateway.ts'
 import { loopbackArrival } from '../doubles/loopback/fixtures.ts'
 import { anAction, aRequest, pauseTurn } from '../doubles/paused-turn.ts'
@@ -57,7 +61,7 @@ describeOnDatabase('the audit log of a journey', (database) => {
   }
   const settled = () => settleUntil(gateway, async () => (await database().query(unsettled, [])).length === 0, 60_000)
   const lines = async (action: string) =>
-    (await gateway.deps.audit.list({ action }, { limit: 100 })).lines.toReversed().map((line) => ({
+    (await listAudit(gateway.deps.db, { action }, { limit: 100 })).lines.toReversed().map((line) => ({
       outcome: line.outcome,
       code: line.code,
       actor: line.actor,
@@ -94,7 +98,7 @@ describeOnDatabase('the audit log of a journey', (database) => {
       const forged = await loopbackArrival({ id: 'm9', from: 'ada', text: 'hi' }, { secret: 'another-secret' })
       expect(await gateway.gateway.receive(at, forged)).toMatchObject({ kind: 'rejected', reason: 'bad_signature' })
       await settled()
-      const { lines: all } = await gateway.deps.audit.list({ action: 'message.admit' }, { limit: 100 })
+      const { lines: all } = await listAudit(gateway.deps.db, { action: 'message.admit' }, { limit: 100 })
       const evidence = { issuer: expect.any(String), method: expect.any(String), assurance: 'platform' }
       const [first] = await idsOf()
       expect(all).toHaveLength(4)
@@ -174,7 +178,7 @@ describeOnDatabase('the audit log of a journey', (database) => {
         { ...about, outcome: 'done', code: null },
         { ...about, outcome: 'refused', code: 'none' },
       ])
-      const { lines: whole } = await gateway.deps.audit.list({}, { limit: 10 })
+      const { lines: whole } = await listAudit(gateway.deps.db, {}, { limit: 10 })
       expect(JSON.stringify(whole)).not.toContain(made.body.token)
     })
 
@@ -192,12 +196,9 @@ describeOnDatabase('the audit log of a journey', (database) => {
         ['refused', 'nothing_to_do', actor],
       ])
       expect(await lines('message.replay')).toMatchObject([{ outcome: 'done', actor }])
-      expect((await gateway.deps.audit.list({ inboxId: id }, { limit: 9 })).lines.map((line) => line.action)).toEqual([
-        'message.replay',
-        'message.admit',
-        'message.resubmit',
-        'message.admit',
-      ])
+      expect(
+        (await listAudit(gateway.deps.db, { inboxId: id }, { limit: 9 })).lines.map((line) => line.action),
+      ).toEqual(['message.replay', 'message.admit', 'message.resubmit', 'message.admit'])
     })
 
     test('a delivery sent again and one let go', async () => {
@@ -246,7 +247,8 @@ describeOnDatabase('the audit log of a journey', (database) => {
       await ask('POST', `/admin/approvals/${action.id}/resolve`, { decision: 'accepted' })
       await ask('POST', `/admin/approvals/${action.id}/resolve`, { decision: 'rejected' })
       const scope = { tenant: 'default', owner: null, conversationId: null }
-      await gateway.deps.toolRequests.answer(
+      await answerToolRequest(
+        gateway.deps.db,
         scope,
         request.id,
         submittedResult({ result: 'canary-result' }),
@@ -261,7 +263,7 @@ describeOnDatabase('the audit log of a journey', (database) => {
         { outcome: 'answered', code: null, actor: null, person: 'test:alice', object: request.id },
         expect.objectContaining({ outcome: 'refused', code: 'not_found', actor }),
       ])
-      const whole = JSON.stringify((await gateway.deps.audit.list({}, { limit: 50 })).lines)
+      const whole = JSON.stringify((await listAudit(gateway.deps.db, {}, { limit: 50 })).lines)
       expect(whole).not.toContain('canary')
     })
 
@@ -271,9 +273,9 @@ describeOnDatabase('the audit log of a journey', (database) => {
       await pauseTurn(database(), { actions: [action] })
       const scope = { tenant: 'default', owner: null, conversationId: null }
       const resolver = { name: actor, isOperator: true, scope }
-      const decided = gateway.deps.pendingActions.resolve(action.id, { status: 'accepted' }, resolver)
+      const decided = resolvePendingAction(gateway.deps.db, action.id, { status: 'accepted' }, resolver)
       await expect(decided).rejects.toMatchObject({ code: 'storage_unavailable' })
-      const found = await gateway.deps.pendingActions.get(scope, action.id)
+      const found = await getPendingAction(gateway.deps.db, scope, action.id)
       expect(found?.status).toBe(when === 'before' ? 'pending' : 'accepted')
       expect((await lines('approval')).map((line) => line.outcome)).toEqual(when === 'before' ? [] : ['accepted'])
     })
@@ -321,7 +323,7 @@ describeOnDatabase('the audit log of a journey', (database) => {
       expect(rejected).toMatchObject([{ trace: error.trace, reason: 'bad_signature', bytes: bytes.byteLength }])
       expect(JSON.stringify([explanation, rejected])).not.toContain('canary')
       expect(await idsOf()).toEqual([])
-      expect((await gateway.deps.audit.list({}, { limit: 9 })).lines).toEqual([])
+      expect((await listAudit(gateway.deps.db, {}, { limit: 9 })).lines).toEqual([])
     })
 
     test('wrong tokens are all remembered, and leave one line a minute and kind with their number', async () => {
@@ -336,7 +338,7 @@ describeOnDatabase('the audit log of a journey', (database) => {
       await app.request('/admin/stats')
       now += 61_000
       await ask('GET', '/admin/stats', undefined, 'canary-wrong')
-      const { lines: written } = await gateway.deps.audit.list({ action: 'caller' }, { limit: 9 })
+      const { lines: written } = await listAudit(gateway.deps.db, { action: 'caller' }, { limit: 9 })
       expect(written.toReversed().map(({ code, outcome, detail }) => ({ code, outcome, detail }))).toEqual([
         { code: 'bad_token', outcome: 'refused', detail: { count: 1 } },
         { code: 'no_token', outcome: 'refused', detail: { count: 1 } },

@@ -8,13 +8,13 @@ import type { Bounce } from '../../src/contract/inbound-event.ts'
 import type { Adapter, DeliveryOutcome, InboundEvent, InboundMessage } from '../../src/contract/index.ts'
 import { textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
-import { createExplainStore } from '../../src/db/explain.ts'
-import { createDeliveryStore, createReceiptStore } from '../../src/db/receipts.ts'
+import { listDeliveries, readLedger } from '../../src/db/receipts.ts'
 import { createRejections } from '../../src/identity/rejected-requests.ts'
 import { judgedChannel } from '../doubles/loopback/judged.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
+import { openTenantDb } from '../setup/tenant-db.ts'
 
 const sent = statement('test_sent', 'select client_id as id, state from outbox order by seq')
 const fates = statement('test_fates', 'select state from inbox where kind <> $1 order by seq')
@@ -51,8 +51,8 @@ describeOnDatabase('a reply', (database) => {
     await gateway.deliver({ id, from: 'postmaster', text: id })
     bounce = undefined
   }
-  const store = () => createDeliveryStore(database(), 'default')
-  const bounced = () => store().list(['bounced'], { limit: 10, before: null, connection: null })
+  const store = () => openTenantDb(database(), 'default')
+  const bounced = () => listDeliveries(store(), ['bounced'], { limit: 10, before: null, connection: null })
   const at = '2026-11-17T10:00:00.000Z'
 
   beforeEach(async () => {
@@ -91,11 +91,11 @@ describeOnDatabase('a reply', (database) => {
     // What was said before and comes late changes nothing any more.
     await comesBack('b3', { clientId, kind: 'delayed', reason: '4.4.7', at })
     expect(await bounced()).toMatchObject([{ state: 'delivered', bounceKind: 'failed', bounceReason: '5.1.1' }])
-    expect(await createReceiptStore(database(), 'default').books()).toMatchObject([
+    expect(await readLedger(openTenantDb(database(), 'default'))).toMatchObject([
       { received: 1, answered: 1, dead: 0, inFlight: 0, ignored: 3 },
     ])
     const facts = {
-      store: createExplainStore(database(), 'default'),
+      db: openTenantDb(database(), 'default'),
       agents: ['demo'],
       channels: [{ channel: 'loopback-client-id', reasons: emailReasons }],
       rejections: createRejections(),
@@ -119,7 +119,7 @@ describeOnDatabase('a reply', (database) => {
       await comesBack('b1', { clientId, kind: 'failed', reason: 'mailbox of ada@mail.test is full', at: 'never' })
       expect(await bounced()).toEqual([])
       expect(await database().query(sent, [])).toMatchObject([{ state: 'delivered' }])
-      expect(await createReceiptStore(database(), 'default').books()).toMatchObject([{ ignored: 1 }])
+      expect(await readLedger(openTenantDb(database(), 'default'))).toMatchObject([{ ignored: 1 }])
     },
   )
 

@@ -1,9 +1,11 @@
 // What becomes of messages that come while an agent is at work: they wait, join the run, or end it.
+
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent, type ModelAgentDefinition } from '../../src/agents/define-agent.ts'
 import { openAiCompatible } from '../../src/agents/models/openai-compatible.ts'
 import type { ConnectionConfig } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
+import { listRuns } from '../../src/db/runs.ts'
 import { type AtWork, createDoor, putToWork, until } from '../doubles/background-gateway.ts'
 import { type ScriptedModelServer, startScriptedModel } from '../doubles/scripted-model-server.ts'
 import { callOfSlowTool, slowTool } from '../doubles/slow-tool.ts'
@@ -186,7 +188,7 @@ describeOnDatabase('a busy agent', (database) => {
     await until(() => acted.length === 1)
     await say('m2', 'two')
     await until(
-      async () => (await gateway.deps.runs.list({ limit: 1, before: null, status: null }))[0]?.cancelledBy !== null,
+      async () => (await listRuns(gateway.deps.db, { limit: 1, before: null, status: null }))[0]?.cancelledBy !== null,
     )
     door.open()
     await until(() => texts().length === 2)

@@ -1,13 +1,15 @@
 // Delivery through the real gateway: order, retries, unknown outcomes by class, limits, dead letters.
+
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
-import { createDeliveryStore } from '../../src/db/receipts.ts'
+import { dropDelivery, getDelivery, listDeliveries, readLedger, retryDelivery } from '../../src/db/receipts.ts'
 import type { Fault } from '../../src/testing/scripted-server.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
+import { openTenantDb } from '../setup/tenant-db.ts'
 
 const fates = statement('test_fates', 'select message_id as id, state, reason from inbox order by seq')
 const calls = statement('test_calls', 'select state, reason, purpose, attempt from outbox order by seq')
@@ -117,10 +119,13 @@ describeOnDatabase('a delivery', (database) => {
       await gateway.deliver({ id: 'm1', from: 'ada', text: 'one' }, 'loopback-none')
       await settleUntil(gateway, async () => (await fate('m1')) === 'dead(delivery_unknown)')
       expect(texts()).toEqual(['re: one'])
-      const deliveries = createDeliveryStore(database(), 'default')
-      const [unknown] = await deliveries.list(['unknown'], { limit: 10 })
-      expect(await deliveries.show(unknown?.id ?? '')).toMatchObject({ state: 'unknown', call: { text: 're: one' } })
-      expect(await deliveries.retry(unknown?.id ?? '', 'operator:test')).toBe(true)
+      const deliveries = openTenantDb(database(), 'default')
+      const [unknown] = await listDeliveries(deliveries, ['unknown'], { limit: 10 })
+      expect(await getDelivery(deliveries, unknown?.id ?? '')).toMatchObject({
+        state: 'unknown',
+        call: { text: 're: one' },
+      })
+      expect(await retryDelivery(deliveries, unknown?.id ?? '', 'operator:test')).toBe(true)
       await settleUntil(gateway, async () => (await fate('m1')) === 'answered')
       expect(texts()).toEqual(['re: one', 'Possibly sent before: re: one'])
     })
@@ -154,11 +159,11 @@ describeOnDatabase('a delivery', (database) => {
     vendor.failNext('send', answering(403))
     await gateway.deliver({ id: 'm1', from: 'ada', text: 'one' })
     await gateway.settle()
-    const deliveries = createDeliveryStore(database(), 'default')
-    const [dead] = await deliveries.list(['refused'], { limit: 10 })
-    expect(await deliveries.drop(dead?.id ?? '', 'operator:test')).toBe(true)
-    expect(await deliveries.drop(dead?.id ?? '', 'operator:test')).toBe(false)
-    expect(await deliveries.list(['refused'], { limit: 10 })).toEqual([])
+    const deliveries = openTenantDb(database(), 'default')
+    const [dead] = await listDeliveries(deliveries, ['refused'], { limit: 10 })
+    expect(await dropDelivery(deliveries, dead?.id ?? '', 'operator:test')).toBe(true)
+    expect(await dropDelivery(deliveries, dead?.id ?? '', 'operator:test')).toBe(false)
+    expect(await listDeliveries(deliveries, ['refused'], { limit: 10 })).toEqual([])
   })
 
   test('the books balance, and agree with what the vendor saw', async () => {
@@ -166,7 +171,7 @@ describeOnDatabase('a delivery', (database) => {
     vendor.failNext('send', answering(403))
     for (const id of ['m1', 'm2', 'm3']) await gateway.deliver({ id, from: 'ada', text: id, conversation: id })
     await gateway.settle()
-    const [line] = await gateway.deps.receipts.books()
+    const [line] = await readLedger(gateway.deps.db)
     expect(line).toMatchObject({ received: 3, answered: 2, merged: 0, refused: 0, dead: 1, inFlight: 0 })
     expect(vendor.messages).toHaveLength(2)
   })

@@ -1,10 +1,12 @@
 // Forgetting a person through the whole gateway: no row of any table says their name afterwards, nobody else loses a word,
 // and nothing brings them back.
+
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
 import { textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
 import { createEraseStore } from '../../src/db/erase-person.ts'
+import { readLedger } from '../../src/db/receipts.ts'
 import type { EraseResult } from '../../src/identity/erase.ts'
 import { type AtWork, createDoor, putToWork, until } from '../doubles/background-gateway.ts'
 import { rowsWith, tablesWith } from '../doubles/find-text-in-database.ts'
@@ -100,7 +102,7 @@ describeOnDatabase('a forgotten person', (database) => {
   const forget = (who: string) => post({ principal: `loopback:${who}`, confirm: true })
   const settled = () =>
     until(async () => {
-      const books = await gateway.deps.receipts.books()
+      const books = await readLedger(gateway.deps.db)
       const waiting = await database().query<{ n: number }>(
         statement('test_open', 'select count(*)::int as n from outbox where settled_at is null'),
         [],

@@ -1,18 +1,20 @@
 // Twelve fates through the real gateway, and what explain says of each: the same as docs/explain.md shows.
 // PARLEY_WRITE_DOCS=1 writes the document anew.
+
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
 import { type Explanation, explainById } from '../../src/api/explain/explain.ts'
 import { renderTimeline } from '../../src/cli/explain.ts'
 import { GatewayError, textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
-import { createExplainStore } from '../../src/db/explain.ts'
-import { createDeliveryStore } from '../../src/db/receipts.ts'
+import { approvePairing, rejectPairing } from '../../src/db/pairings.ts'
+import { listEndedMessages, readLedger, retryDelivery } from '../../src/db/receipts.ts'
 import type { Fault } from '../../src/testing/scripted-server.ts'
 import { loopbackSecret } from '../doubles/loopback/fixtures.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
+import { openTenantDb } from '../setup/tenant-db.ts'
 import { documentedStory, evenStory } from '../unit/api/timeline-document.ts'
 
 const states = statement('test_states', `select state from inbox where message_id = $1`)
@@ -42,7 +44,7 @@ describeOnDatabase('explain', (database) => {
   }
   const echo: AgentDefinition['run'] = (message) => `re: ${textOf(message.parts)}`
   const ask = (id: string, connection?: string) =>
-    explainById({ store: createExplainStore(database(), 'default'), agents: ['demo'] }, id, connection)
+    explainById({ db: openTenantDb(database(), 'default'), agents: ['demo'] }, id, connection)
   const told = async (id: string): Promise<Explanation> => {
     const explained = await ask(id)
     if (explained.kind !== 'explained') throw new Error(`${id} is ${JSON.stringify(explained)}`)
@@ -147,7 +149,7 @@ describeOnDatabase('explain', (database) => {
 
     test('let in: by whom, and what became of the message then', async () => {
       const code = await givenCode()
-      await gateway.deps.people.pairings.approve(code.replace('-', ''), { name: 'operator:ada', subject: null })
+      await approvePairing(gateway.deps.db, code.replace('-', ''), { name: 'operator:ada', subject: null })
       await until('m1', 'answered')
       const story = await told('m1')
       expect(words(story)).toMatch(/Let in By operator:ada/)
@@ -157,7 +159,7 @@ describeOnDatabase('explain', (database) => {
 
     test('turned away: by whom, and what would let the sender in after all', async () => {
       const code = await givenCode()
-      await gateway.deps.people.pairings.reject(code.replace('-', ''), { name: 'operator:ada', subject: null }, true)
+      await rejectPairing(gateway.deps.db, code.replace('-', ''), { name: 'operator:ada', subject: null }, true)
       const story = await told('m1')
       expect(words(story)).toMatch(/Turned away By operator:ada[\s\S]*pairing_rejected[\s\S]*No answer was sent/)
       await gateway.deliver({ id: 'm2', from: 'eve', text: 'again' })
@@ -172,7 +174,7 @@ describeOnDatabase('explain', (database) => {
       for (const deliveryId of ['d2', 'd3']) await gateway.deliver({ id: 'm1', from: 'ada', text: 'one', deliveryId })
       const story = await told('m1')
       expect(words(story)).toContain('delivered 2 more times, the last time as delivery d3')
-      expect(await gateway.deps.receipts.books()).toMatchObject([{ received: 1, answered: 1, duplicates: 2 }])
+      expect(await readLedger(gateway.deps.db)).toMatchObject([{ received: 1, answered: 1, duplicates: 2 }])
       expectDocumented('Duplicate', story)
     })
 
@@ -420,7 +422,7 @@ describeOnDatabase('explain', (database) => {
       vendor.failNext('send', lost)
       await gateway.deliver({ id: 'm1', from: 'ada', text: 'one' }, 'loopback-none')
       await until('m1', 'dead')
-      await createDeliveryStore(database(), 'default').retry((await told('m1')).facts.deliveries[0]?.id ?? '', 'me')
+      await retryDelivery(openTenantDb(database(), 'default'), (await told('m1')).facts.deliveries[0]?.id ?? '', 'me')
       await until('m1', 'answered')
       expect(words(await told('m1'))).toMatch(
         /Unknown The reply[\s\S]*Resent An operator[\s\S]*The reply arrived as v2/,
@@ -474,7 +476,7 @@ describeOnDatabase('explain', (database) => {
     test('an arrival that could not be read says so and can be taken again', async () => {
       start(echo)
       await gateway.deliver({ id: 'm1', from: 'ada', text: canary, event: 'from the future' } as never)
-      const story = await told((await gateway.deps.receipts.list('dead', { limit: 1 }))[0]?.id ?? '')
+      const story = await told((await listEndedMessages(gateway.deps.db, 'dead', { limit: 1 }))[0]?.id ?? '')
       expect(story.story.headline).toBe('Dead: it is genuine, but could not be taken (invalid_event).')
       expect(commands(story)).toEqual([`parley dead-letters resubmit ${story.facts.message?.id}`])
       expect(JSON.stringify(story)).not.toContain(canary)

@@ -1,10 +1,10 @@
 // Files on their way: opened at the platform once, kept as descriptors, handed to agents anew, and sent back out.
+
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { telegramChannel } from '../../adapters/telegram/index.ts'
 import { type AgentContext, type AgentReply, defineAgent } from '../../src/agents/define-agent.ts'
 import { GatewayError, type NormalizedMessage, type Part, textOf } from '../../src/contract/index.ts'
 import { type Database, statement } from '../../src/db/client.ts'
-import { createReplayStore } from '../../src/db/replay.ts'
 import { replay } from '../../src/turns/replay.ts'
 import { type MemoryBlobs, memoryBlobs } from '../doubles/memory-blobs.ts'
 import { startTelegramApi } from '../doubles/telegram-api.ts'
@@ -209,8 +209,7 @@ describeOnDatabase('files', (database) => {
       await settleUntil(gateway, () => vendor.messages.length === 1)
       const before = await dump()
       const [first] = await database().query<{ id: string }>(inboxIds, [])
-      const store = createReplayStore(database(), 'default')
-      const report = await replay(gateway.deps, store, first?.id ?? '', { fixture: 'none' })
+      const report = await replay(gateway.deps, first?.id ?? '', { fixture: 'none' })
       expect([report.isSame, report.diff.filter((line) => !line.startsWith(' '))]).toEqual([true, []])
       expect([asked('file'), await dump()]).toEqual([1, before])
     })

@@ -1,10 +1,12 @@
 // Text that looks like a tool call, through the whole gateway and over the provider's own stream: said by a person, given by
 // a tool, repeated by the model and read again from the transcript. The only calls are those the provider marked as calls.
+
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import * as z from 'zod'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { openAiCompatible } from '../../src/agents/models/openai-compatible.ts'
 import { defineTool } from '../../src/agents/tools/define-tool.ts'
+import { readLedger } from '../../src/db/receipts.ts'
 import { forgedCalls } from '../doubles/forged-calls.ts'
 import { type ScriptedModelServer, startScriptedModel } from '../doubles/scripted-model-server.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
@@ -63,7 +65,7 @@ describeOnDatabase('text that looks like a call', (database) => {
     expect(last?.messages[1]?.content).toBe(text)
     const asked = last?.messages.flatMap(({ tool_calls }) => (Array.isArray(tool_calls) ? tool_calls : []))
     expect(asked).toMatchObject([{ id: 'real', function: { name: 'demo__fetch' } }])
-    const [line] = await gateway.deps.receipts.books()
+    const [line] = await readLedger(gateway.deps.db)
     expect(line).toMatchObject({ received: 2, answered: 2 })
   })
 })

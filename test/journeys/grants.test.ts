@@ -1,10 +1,12 @@
 // What an operator wrote down about people counts at the next decision, wherever it is made; and who is who.
+
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent, type ModelAgentDefinition } from '../../src/agents/define-agent.ts'
 import { openAiCompatible } from '../../src/agents/models/openai-compatible.ts'
 import type { AccessRule } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
-import type { NewGrant } from '../../src/db/grants.ts'
+import { addGrant, listGrants, type NewGrant, revokeGrant } from '../../src/db/grants.ts'
+import { linkIdentity, listPrincipals, unlinkIdentity } from '../../src/db/principals.ts'
 import { type AtWork, createDoor, putToWork, until } from '../doubles/background-gateway.ts'
 import type { LoopbackEvent } from '../doubles/loopback/index.ts'
 import { type ScriptedModelServer, startScriptedModel } from '../doubles/scripted-model-server.ts'
@@ -12,6 +14,7 @@ import { callOfSlowTool, slowTool } from '../doubles/slow-tool.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
+import { openTenantDb } from '../setup/tenant-db.ts'
 
 const fates = statement('test_fates', 'select message_id as id, state, reason from inbox order by seq')
 const owners = statement(
@@ -39,7 +42,7 @@ describeOnDatabase('a grant', (database) => {
     return gateway
   }
   const add = (changes: Partial<NewGrant>) =>
-    gateways[0]?.deps.people.grants.add({
+    addGrant(openTenantDb(database()), {
       subject: 'loopback:eve',
       effect: 'allow',
       role: null,
@@ -90,7 +93,7 @@ describeOnDatabase('a grant', (database) => {
     await say(second, 'm1', 'one')
     await told('One.')
     await settled('m1')
-    expect(await first.deps.people.grants.revoke(added?.grant.id ?? '', 'operator:test')).toMatchObject({
+    expect(await revokeGrant(first.deps.db, added?.grant.id ?? '', 'operator:test')).toMatchObject({
       kind: 'revoked',
     })
     await say(second, 'm2', 'two')
@@ -102,7 +105,7 @@ describeOnDatabase('a grant', (database) => {
       m2: 'refused(not_on_allow_list)',
       m3: 'refused(not_on_allow_list)',
     })
-    expect(await first.deps.people.grants.revoke(added?.grant.id ?? '', 'operator:late')).toMatchObject({
+    expect(await revokeGrant(first.deps.db, added?.grant.id ?? '', 'operator:late')).toMatchObject({
       kind: 'late',
       grant: { revokedBy: 'operator:test' },
     })
@@ -114,7 +117,7 @@ describeOnDatabase('a grant', (database) => {
     const added = await add({})
     await say(gateway, 'm1', 'one')
     await until(() => acted.length === 1)
-    await gateway.deps.people.grants.revoke(added?.grant.id ?? '', 'operator:test')
+    await revokeGrant(gateway.deps.db, added?.grant.id ?? '', 'operator:test')
     await say(gateway, 'm2', 'and delete everything')
     door.open()
     await told('For the first.')
@@ -168,7 +171,7 @@ describeOnDatabase('a grant', (database) => {
     await pair(gateway, 'a2', 'ada', code.toLowerCase().replace('-', ''))
     await told('Let in: loopback:eve')
     await told('Hello Eve.')
-    const found = await gateway.deps.people.grants.list({
+    const found = await listGrants(gateway.deps.db, {
       subject: 'loopback:eve',
       isEverything: false,
       limit: 9,
@@ -182,22 +185,22 @@ describeOnDatabase('a grant', (database) => {
     const gateway = start({ mode: 'allow_list', allow: [] })
     server.script({ text: 'First.' }, { text: 'Second.' })
     await add({ subject: 'person:eve' })
-    const { principals } = gateway.deps.people
-    await principals.link('loopback:eve', 'person:eve', 'operator:test')
-    expect(await principals.link('loopback:eve', 'person:bob', 'operator:test')).toMatchObject({
+    const { db } = gateway.deps
+    await linkIdentity(db, 'loopback:eve', 'person:eve', 'operator:test')
+    expect(await linkIdentity(db, 'loopback:eve', 'person:bob', 'operator:test')).toMatchObject({
       kind: 'linked_already',
     })
-    expect(await principals.link('person:eve', 'person:bob', 'operator:test')).toEqual({ kind: 'chain' })
-    expect(await principals.link('loopback:x', 'loopback:eve', 'operator:test')).toEqual({ kind: 'chain' })
+    expect(await linkIdentity(db, 'person:eve', 'person:bob', 'operator:test')).toEqual({ kind: 'chain' })
+    expect(await linkIdentity(db, 'loopback:x', 'loopback:eve', 'operator:test')).toEqual({ kind: 'chain' })
     await say(gateway, 'm1', 'one')
     await told('First.')
     expect(await database().query(owners, [])).toEqual([{ run: 'person:eve', session: 'person:eve' }])
-    const [person] = (await principals.list({ limit: 9, before: null })).filter(
+    const [person] = (await listPrincipals(db, { limit: 9, before: null })).filter(
       ({ linkedFrom }) => linkedFrom.length > 0,
     )
     expect(person).toMatchObject({ subject: 'person:eve', linkedFrom: ['loopback:eve'], grants: [{ effect: 'allow' }] })
-    expect(await principals.unlink('loopback:eve', 'operator:test')).toBe(true)
-    expect(await principals.unlink('loopback:eve', 'operator:test')).toBe(false)
+    expect(await unlinkIdentity(db, 'loopback:eve', 'operator:test')).toBe(true)
+    expect(await unlinkIdentity(db, 'loopback:eve', 'operator:test')).toBe(false)
     await say(gateway, 'm2', 'two')
     await settled('m2')
     expect((await fate())['m2']).toBe('refused(not_on_allow_list)')
@@ -206,7 +209,7 @@ describeOnDatabase('a grant', (database) => {
   test('and a link let nobody into a thread that another account of the same person opened', async () => {
     const gateway = start({ mode: 'public', allow: [] })
     server.script({ text: 'For Ada.' }, { text: 'For the other.' })
-    await gateway.deps.people.principals.link('loopback:eve', 'loopback:ada', 'operator:test')
+    await linkIdentity(gateway.deps.db, 'loopback:eve', 'loopback:ada', 'operator:test')
     await say(gateway, 'm1', 'my secret', { from: 'ada', conversation: 'private', claims: ['private'] })
     await told('For Ada.')
     await say(gateway, 'm2', 'what did I say?', { conversation: 'private', claims: ['private'] })

@@ -1,7 +1,9 @@
 // A reply shown as words that are no message yet and vanish by themselves: whatever happens on the way, what stays is one answer.
+
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
 import { statement } from '../../src/db/client.ts'
+import { cancelRun, listRuns } from '../../src/db/runs.ts'
 import { until } from '../doubles/background-gateway.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
@@ -140,8 +142,8 @@ describeOnDatabase('a preview', (database) => {
     })
     await gateway.deliver({ id: 'm1', from: 'ada', text: 'go' })
     await until(() => shown().length > 0)
-    const [run] = await gateway.gateway.runs.list({ limit: 1, before: null, status: null })
-    await gateway.gateway.runs.cancel(run?.id ?? '', 'operator')
+    const [run] = await listRuns(gateway.gateway.db, { limit: 1, before: null, status: null })
+    await cancelRun(gateway.gateway.db, run?.id ?? '', 'operator')
     await until(isEnded)
     expect(texts()).toEqual([expect.stringMatching(/^I begin\n.*stopp/is)])
   })

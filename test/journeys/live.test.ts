@@ -1,13 +1,16 @@
 // A reply that grows on the platform while the agent speaks: one message, whatever happens on the way.
+
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
 import { type Database, statement } from '../../src/db/client.ts'
-import { createReplayStore } from '../../src/db/replay.ts'
+import { findReplay } from '../../src/db/replay.ts'
+import { cancelRun, listRuns } from '../../src/db/runs.ts'
 import { createDoor, until } from '../doubles/background-gateway.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { watchedDatabase } from '../doubles/watched-database.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
+import { openTenantDb } from '../setup/tenant-db.ts'
 
 const rows = statement('test_rows', `select ordinal, purpose, "primary", state from outbox order by seq`)
 const fates = statement('test_fates', 'select state, reason from inbox order by seq')
@@ -105,8 +108,8 @@ describeOnDatabase('a live message', (database) => {
     })
     await gateway.deliver({ id: 'm1', from: 'ada', text: 'go' })
     await until(isEnded)
-    const [turn] = await gateway.gateway.runs.list({ limit: 1, before: null, status: null })
-    const stored = await createReplayStore(database(), 'default').find(turn?.id ?? '', 2, 20)
+    const [turn] = await listRuns(gateway.gateway.db, { limit: 1, before: null, status: null })
+    const stored = await findReplay(openTenantDb(database(), 'default'), turn?.id ?? '', 2, 20)
     expect(stored).toMatchObject({ hasLive: true, calls: [{ purpose: 'reply', primary: true }] })
   })
 
@@ -255,8 +258,8 @@ describeOnDatabase('a live message', (database) => {
     })
     await gateway.deliver({ id: 'm1', from: 'ada', text: 'go' })
     await until(() => texts().length > 0)
-    const [run] = await gateway.gateway.runs.list({ limit: 1, before: null, status: null })
-    await gateway.gateway.runs.cancel(run?.id ?? '', 'operator')
+    const [run] = await listRuns(gateway.gateway.db, { limit: 1, before: null, status: null })
+    await cancelRun(gateway.gateway.db, run?.id ?? '', 'operator')
     await until(isEnded)
     expect(texts()).toHaveLength(1)
     expect(texts()[0]).toMatch(/^I begin\n.*stopp/is)

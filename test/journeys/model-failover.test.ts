@@ -1,16 +1,18 @@
 // An agent with two models, of which the first is away.
+
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import * as z from 'zod'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { openAiCompatible } from '../../src/agents/models/openai-compatible.ts'
 import { defineTool } from '../../src/agents/tools/define-tool.ts'
 import { explainById } from '../../src/api/explain/explain.ts'
-import { createExplainStore } from '../../src/db/explain.ts'
+import { findRuns, listRuns } from '../../src/db/runs.ts'
 import { createRejections } from '../../src/identity/rejected-requests.ts'
 import { type ScriptedModelServer, startScriptedModel } from '../doubles/scripted-model-server.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
+import { openTenantDb } from '../setup/tenant-db.ts'
 
 describeOnDatabase('an agent with two models', (database) => {
   let vendor: VendorStub
@@ -63,8 +65,8 @@ describeOnDatabase('an agent with two models', (database) => {
     expect(vendor.messages.map((message) => message.text)).toEqual(['It is done.'])
     expect([acted, first?.requests.length, second?.requests.length]).toEqual([1, 2, 2])
     const by = 'openai-compatible.chat/small'
-    const [line] = await gateway.gateway.runs.list({ limit: 1, before: null, status: null })
-    const [run] = await gateway.gateway.runs.find(line?.id ?? '')
+    const [line] = await listRuns(gateway.gateway.db, { limit: 1, before: null, status: null })
+    const [run] = await findRuns(gateway.gateway.db, line?.id ?? '')
     expect(JSON.stringify(run?.summary)).toContain(`"answered_by":"${by}"`)
     const switched = gateway.logged.filter(({ event }) => event === 'model_switched')
     expect(switched).toMatchObject([
@@ -73,8 +75,8 @@ describeOnDatabase('an agent with two models', (database) => {
         facts: { agent: 'demo', from: 'openai-compatible.chat/large', to: by, reason: 'provider_error' },
       },
     ])
-    const store = createExplainStore(database(), 'default')
-    const told = await explainById({ store, agents: ['demo'], rejections: createRejections() }, 'm1', undefined)
+    const store = openTenantDb(database(), 'default')
+    const told = await explainById({ db: store, agents: ['demo'], rejections: createRejections() }, 'm1', undefined)
     expect(JSON.stringify(told)).toContain(`answered by ${by}`)
   })
 })

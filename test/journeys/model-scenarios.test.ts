@@ -1,5 +1,6 @@
 // What a provider may do to us, each through the whole gateway: every run ends in a typed result, the person reads safe
 // words, and the books balance.
+
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import * as z from 'zod'
 import { defineAgent, type ModelAgentDefinition } from '../../src/agents/define-agent.ts'
@@ -8,6 +9,7 @@ import { defineTool } from '../../src/agents/tools/define-tool.ts'
 import { ToolError } from '../../src/agents/tools/tool.ts'
 import { secret } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
+import { readLedger } from '../../src/db/receipts.ts'
 import { type ScriptedAnswer, type ScriptedModelServer, startScriptedModel } from '../doubles/scripted-model-server.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
@@ -82,7 +84,7 @@ describeOnDatabase('a model behind the gateway', (database) => {
     return { said, turn, end: events.findLast(({ name }) => name === 'completed' || name === 'failed') }
   }
   const books = async () => {
-    const [line] = await gateway.deps.receipts.books()
+    const [line] = await readLedger(gateway.deps.db)
     if (line === undefined) throw new Error('nothing was received')
     return line
   }

@@ -1,8 +1,13 @@
 // A stranger writes, is given a code, and waits; somebody decides; nothing is lost, answered twice or stuck.
+
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { textOf } from '../../src/contract/index.ts'
 import { type Database, statement } from '../../src/db/client.ts'
+import { addGrant, listGrants } from '../../src/db/grants.ts'
+import { approvePairing, listPairings, rejectPairing } from '../../src/db/pairings.ts'
+import { linkIdentity } from '../../src/db/principals.ts'
+import { readLedger } from '../../src/db/receipts.ts'
 import { createSweepStore, sweepOnce } from '../../src/db/retention.ts'
 import type { LoopbackEvent } from '../doubles/loopback/index.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
@@ -55,7 +60,7 @@ describeOnDatabase('a stranger', (database) => {
   const allHeld = async () => (await fate()).every((each) => each.endsWith(' held(pairing_required)'))
   /** The books balance, no lane counts what is held, and nothing needs the sweeper's correction. */
   const balanced = async () => {
-    const [line] = await gateway.deps.receipts.books()
+    const [line] = await readLedger(gateway.deps.db)
     if (line === undefined) return undefined
     const { received, answered, merged, refused, dead, inFlight } = line
     expect(received).toBe(answered + merged + refused + dead + inFlight)
@@ -63,8 +68,8 @@ describeOnDatabase('a stranger', (database) => {
     return { inFlight, answered, refused }
   }
   const sweep = () => sweepOnce(createSweepStore(database(), 'default'), policy, gateway.deps.log)
-  const approve = (given: string) => gateway.deps.people.pairings.approve(given, by)
-  const reject = (given: string, isBlocked = false) => gateway.deps.people.pairings.reject(given, by, isBlocked)
+  const approve = (given: string) => approvePairing(gateway.deps.db, given, by)
+  const reject = (given: string, isBlocked = false) => rejectPairing(gateway.deps.db, given, by, isBlocked)
 
   beforeEach(async () => {
     heard.length = 0
@@ -111,8 +116,10 @@ describeOnDatabase('a stranger', (database) => {
     await settleUntil(gateway, () => codes().length === 2)
     expect(new Set(codes()).size).toBe(2)
     expect(heard).toEqual(['one'])
-    const { grants } = gateway.deps.people
-    expect(await grants.list({ subject: 'loopback:eve', isEverything: false, limit: 9, before: null })).toMatchObject([
+    const { db } = gateway.deps
+    expect(
+      await listGrants(db, { subject: 'loopback:eve', isEverything: false, limit: 9, before: null }),
+    ).toMatchObject([
       {
         effect: 'allow',
         role: null,
@@ -235,7 +242,7 @@ describeOnDatabase('a stranger', (database) => {
     await settleUntil(gateway, allHeld)
     await say('d1', 'gone', { ...room, event: 'delete', target: 'm1', version: '1' })
     await settleUntil(gateway, allHeld)
-    const [waiting] = await gateway.deps.people.pairings.list({ status: 'pending', limit: 10, before: null })
+    const [waiting] = await listPairings(gateway.deps.db, { status: 'pending', limit: 10, before: null })
     await approve(waiting?.code ?? '')
     await gateway.settle()
     await say('m2', 'one', { from: 'mallory', conversation: 'theirs' })
@@ -300,7 +307,7 @@ describeOnDatabase('a stranger', (database) => {
   test('is let in by a grant that is added while they wait, and by nothing that only lets them look', async () => {
     await say('m1', 'one')
     await settleUntil(gateway, () => codes().length === 1)
-    const { grants } = gateway.deps.people
+    const { db } = gateway.deps
     const grant = {
       subject: 'loopback:eve',
       effect: 'allow',
@@ -309,8 +316,8 @@ describeOnDatabase('a stranger', (database) => {
       workspaceId: null,
     } as const
     const added = { ...grant, createdBy: 'operator:test', expiresInMs: null }
-    expect(await grants.add({ ...added, role: 'viewer' })).toMatchObject({ messages: 0 })
-    expect(await grants.add({ ...added, role: null })).toMatchObject({ messages: 1 })
+    expect(await addGrant(db, { ...added, role: 'viewer' })).toMatchObject({ messages: 0 })
+    expect(await addGrant(db, { ...added, role: null })).toMatchObject({ messages: 1 })
     await settleUntil(gateway, () => heard.length === 1)
     expect(await approve(code())).toMatchObject({ kind: 'late', pairing: { status: 'approved' } })
   })
@@ -319,17 +326,17 @@ describeOnDatabase('a stranger', (database) => {
     await say('m1', 'one')
     await settleUntil(gateway, () => codes().length === 1)
     const block = { subject: 'loopback:eve', effect: 'deny', role: null, connection: null, agent: null } as const
-    await gateway.deps.people.grants.add({ ...block, workspaceId: null, createdBy: 'operator:test', expiresInMs: null })
+    await addGrant(gateway.deps.db, { ...block, workspaceId: null, createdBy: 'operator:test', expiresInMs: null })
     expect(await fate()).toEqual(['m1 refused(pairing_rejected)'])
   })
 
   test('is let in once they are known to be somebody who is', async () => {
-    const { grants, principals } = gateway.deps.people
+    const { db } = gateway.deps
     const grant = { subject: 'person:eve', effect: 'allow', role: null, connection: null, agent: null } as const
-    await grants.add({ ...grant, workspaceId: null, createdBy: 'operator:test', expiresInMs: null })
+    await addGrant(db, { ...grant, workspaceId: null, createdBy: 'operator:test', expiresInMs: null })
     await say('m1', 'one')
     await settleUntil(gateway, () => codes().length === 1)
-    expect(await principals.link('loopback:eve', 'person:eve', 'operator:test')).toMatchObject({ messages: 1 })
+    expect(await linkIdentity(db, 'loopback:eve', 'person:eve', 'operator:test')).toMatchObject({ messages: 1 })
     await settleUntil(gateway, () => heard.length === 1)
   })
 
@@ -357,7 +364,7 @@ describeOnDatabase('a stranger', (database) => {
     await settleUntil(gateway, () => codes().length === 1)
     await database().query(statement('test_half', `update pairings set status = 'approved', decided_at = now()`), [])
     const half = { subject: 'loopback:eve', effect: 'allow', role: null, connection: null, agent: null } as const
-    await gateway.deps.people.grants.add({ ...half, workspaceId: null, createdBy: 'operator:x', expiresInMs: null })
+    await addGrant(gateway.deps.db, { ...half, workspaceId: null, createdBy: 'operator:x', expiresInMs: null })
     expect(await fate()).toEqual(['m1 held(pairing_required)'])
     await sweep()
     expect(gateway.logged.filter(({ level }) => level === 'error')).toEqual([])

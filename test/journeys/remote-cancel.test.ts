@@ -1,9 +1,11 @@
 // A run is stopped, and its process dies before the agent elsewhere is told: whoever takes the turn up calls the task off.
+
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { a2aAgent } from '../../adapters/a2a/client/remote-agent.ts'
 import { type Agent, defineAgent } from '../../src/agents/define-agent.ts'
 import { textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
+import { cancelRun } from '../../src/db/runs.ts'
 import { type RemotePeerStub, startRemotePeer, taskOf, withResult, withStream } from '../doubles/remote-peer.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
@@ -55,7 +57,7 @@ describeOnDatabase('a stop whose process dies', (database) => {
     deadline.abort()
     await database().query(orphan, [])
     const [run] = await database().query<{ id: string }>(runs, [])
-    expect(await dying.gateway.runs.cancel(run?.id ?? '', 'ada')).toMatchObject({ kind: 'stopping' })
+    expect(await cancelRun(dying.gateway.db, run?.id ?? '', 'ada')).toMatchObject({ kind: 'stopping' })
     expect(asked('CancelTask')).toEqual([])
     const next = start(agents)
     await settleUntil(next, () => vendor.messages.length > 0)

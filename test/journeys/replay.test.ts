@@ -1,10 +1,10 @@
 // `replay`: a stored message through today's code and agent. Nothing is written, nothing leaves, the difference is shown.
+
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type AgentContext, defineAgent } from '../../src/agents/define-agent.ts'
 import { textOf } from '../../src/contract/index.ts'
 import { normalizedMessageSchema } from '../../src/contract/message.ts'
 import { statement } from '../../src/db/client.ts'
-import { createReplayStore } from '../../src/db/replay.ts'
 import { type ReplayReport, type ReplayRequest, replay } from '../../src/turns/replay.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
@@ -51,12 +51,7 @@ describeOnDatabase('a replay', (database) => {
     const calls = vendor.calls.length
     const id = options.id ?? (await inbox())[0]?.id ?? ''
     try {
-      return await replay(
-        today.deps,
-        createReplayStore(database(), 'default'),
-        id,
-        options.wanted ?? { fixture: 'none' },
-      )
+      return await replay(today.deps, id, options.wanted ?? { fixture: 'none' })
     } finally {
       expect(await database().query(contents, [])).toEqual(before)
       expect(vendor.calls).toHaveLength(calls)

@@ -1,13 +1,15 @@
 // Two machines do not answer each other for ever: beyond a channel's limits there is silence, and the operator hears of it once.
+
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { explainById } from '../../src/api/explain/explain.ts'
 import type { ReplyLimit } from '../../src/contract/capabilities.ts'
 import { type Adapter, GatewayError, type InboundEvent } from '../../src/contract/index.ts'
 import { senderGroup } from '../../src/contract/sender.ts'
+import { listAudit } from '../../src/db/audit.ts'
 import { type Database, statement } from '../../src/db/client.ts'
-import { createExplainStore } from '../../src/db/explain.ts'
-import { createReceiptStore } from '../../src/db/receipts.ts'
+import { addGrant } from '../../src/db/grants.ts'
+import { readLedger } from '../../src/db/receipts.ts'
 import { createSweepStore } from '../../src/db/retention.ts'
 import { createRejections } from '../../src/identity/rejected-requests.ts'
 import { judgedChannel } from '../doubles/loopback/judged.ts'
@@ -15,6 +17,7 @@ import { createTestGateway, loopbackConnections, settleUntil, type TestGateway }
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { watchedDatabase } from '../doubles/watched-database.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
+import { openTenantDb } from '../setup/tenant-db.ts'
 
 const fates = statement('test_fates', 'select message_id as id, state, reason from inbox order by seq')
 const open = statement('test_open', 'select count(*)::int as n from inbox where ended_at is null')
@@ -79,7 +82,7 @@ describeOnDatabase('an answer', (database) => {
     return row?.reason == null ? String(row?.state) : `${row.state}(${row.reason})`
   }
   const audited = async (gateway: TestGateway) =>
-    (await gateway.deps.audit.list({ action: 'reply.limit' }, { limit: 10 })).lines
+    (await listAudit(gateway.deps.db, { action: 'reply.limit' }, { limit: 10 })).lines
 
   beforeEach(async () => {
     vendor = await startVendorStub()
@@ -106,10 +109,10 @@ describeOnDatabase('an answer', (database) => {
       },
     ])
     expect(gateway.logged.filter(({ event }) => event === 'reply_limit_reached')).toHaveLength(1)
-    expect(await createReceiptStore(database(), 'default').books()).toMatchObject([
+    expect(await readLedger(openTenantDb(database(), 'default'))).toMatchObject([
       { received: 5, answered: 3, refused: 2, inFlight: 0 },
     ])
-    const facts = { store: createExplainStore(database(), 'default'), agents: ['demo'], rejections: createRejections() }
+    const facts = { db: openTenantDb(database(), 'default'), agents: ['demo'], rejections: createRejections() }
     expect(JSON.stringify(await explainById(facts, 'm3'))).toContain(
       'two machines may be answering each other (reply_limit)',
     )
@@ -197,13 +200,13 @@ describeOnDatabase('an answer', (database) => {
     for (let at = 0; at < 4; at += 1)
       await say(gateway, `h${at}`, { from: `h-at-small${at}`, conversation: `h${at}`, text: 'Hello' })
     expect(await say(gateway, 'n1', { from: 'new-at-else', conversation: 'n1', text: 'hello' })).toBe('answered')
-    const facts = { store: createExplainStore(database(), 'default'), agents: ['demo'], rejections: createRejections() }
+    const facts = { db: openTenantDb(database(), 'default'), agents: ['demo'], rejections: createRejections() }
     expect(JSON.stringify(await explainById(facts, 's7'))).toMatch(/the limit \w+ \d in 3600 s, shared by strangers/)
   })
 
   test('is never counted among strangers for those whom an operator admitted', async () => {
     const gateway = start([{ per: 'domain', count: 1, perMs: hour }])
-    await gateway.deps.people.grants.add({
+    await addGrant(gateway.deps.db, {
       subject: 'loopback:ada-at-big',
       effect: 'allow',
       role: null,

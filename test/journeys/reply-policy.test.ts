@@ -1,16 +1,17 @@
 // What is said in a room: answered where the place and the address say so, otherwise ended by rule, at no cost and in
 // silence.
+
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { explainById } from '../../src/api/explain/explain.ts'
 import type { ReplyPolicySettings } from '../../src/contract/index.ts'
 import { type Database, statement } from '../../src/db/client.ts'
-import { createExplainStore } from '../../src/db/explain.ts'
-import { createReceiptStore } from '../../src/db/receipts.ts'
+import { readLedger } from '../../src/db/receipts.ts'
 import type { LoopbackEvent } from '../doubles/loopback/index.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
+import { openTenantDb } from '../setup/tenant-db.ts'
 
 const fates = statement('test_fates', 'select message_id as id, state, reason from inbox order by seq')
 const decisions = statement(
@@ -178,10 +179,10 @@ describeOnDatabase('the reply policy in rooms', (database: () => Database) => {
     await say('m1', inRoom)
     await say('m2', { ...inRoom, conversation: 'lobby' })
     await say('m3', { ...inRoom, addressed: 'mention' })
-    const [books] = await createReceiptStore(database(), 'default').books()
+    const [books] = await readLedger(openTenantDb(database(), 'default'))
     expect(books).toMatchObject({ received: 3, answered: 1, refused: 2, inFlight: 0, dead: 0 })
     const told = async (id: string) =>
-      JSON.stringify(await explainById({ store: createExplainStore(database(), 'default'), agents: ['desk'] }, id))
+      JSON.stringify(await explainById({ db: openTenantDb(database(), 'default'), agents: ['desk'] }, id))
     expect(await told('m1')).toContain('said in a room and not to the agent')
     expect(await told('m2')).toContain('only listens in that room')
   })

@@ -1,14 +1,16 @@
 // A gateway on a restored database: what was sent stays sent, what was open goes on, what may have left since is in doubt.
+
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
 import { GatewayError, textOf } from '../../src/contract/index.ts'
 import { type Database, statement } from '../../src/db/client.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
-import { createReceiptStore } from '../../src/db/receipts.ts'
+import { readLedger } from '../../src/db/receipts.ts'
 import { type BackupScene, backUp, createBackupScene, type Place, restore } from '../doubles/backup-setup.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnPostgres } from '../setup/databases.ts'
+import { openTenantDb } from '../setup/tenant-db.ts'
 
 const sends = statement(
   'test_sends',
@@ -64,8 +66,8 @@ describeOnPostgres('a restored gateway', (adminUrl) => {
     await backUp(from, scene.path('b.tar.gz'), true)
     await restore(scene.path('b.tar.gz'), into)
     const now = start(into)
-    expect(await createReceiptStore(now.database, 'default').books()).toEqual(
-      await createReceiptStore(old.database, 'default').books(),
+    expect(await readLedger(openTenantDb(now.database, 'default'))).toEqual(
+      await readLedger(openTenantDb(old.database, 'default')),
     )
     expect(await now.gateway.deliver({ id: 'm2', from: 'person-m2', text: 'm2' })).toMatchObject({
       acceptances: [{ kind: 'duplicate' }],

@@ -1,8 +1,10 @@
 // Many deliveries sent again at once: only those that were meant, in order, as often as allowed, each as by itself.
+
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
+import { readLedger } from '../../src/db/receipts.ts'
 import { createTestApp, operatorToken } from '../doubles/test-app.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
@@ -79,7 +81,7 @@ describeOnDatabase('deliveries sent again together', (database) => {
     expect([await count(unknown), await count(retries)]).toEqual([2, 3])
     expect((await ask({ ...asked, connection: other })).body).toEqual({ matching: 1, retried: 1 })
     await settled()
-    const [line] = (await gateway.deps.receipts.books()).filter((each) => each.connection === connection)
+    const [line] = (await readLedger(gateway.deps.db)).filter((each) => each.connection === connection)
     expect(line).toMatchObject({ received: 4, answered: 3, dead: 1, inFlight: 0 })
   })
 

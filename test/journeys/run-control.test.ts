@@ -1,10 +1,12 @@
 // Stopping a run: by its owner and nobody else, before the next effect, with the books balanced afterwards.
+
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent, type ModelAgentDefinition } from '../../src/agents/define-agent.ts'
 import { openAiCompatible } from '../../src/agents/models/openai-compatible.ts'
 import type { ParleyConfig } from '../../src/config.ts'
 import { GatewayError } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
+import { cancelRun, findRuns } from '../../src/db/runs.ts'
 import { type AtWork, createDoor, putToWork, until } from '../doubles/background-gateway.ts'
 import { type ScriptedModelServer, startScriptedModel } from '../doubles/scripted-model-server.ts'
 import { callOfSlowTool, slowTool } from '../doubles/slow-tool.ts'
@@ -203,7 +205,7 @@ describeOnDatabase('a run', (database) => {
     await until(() => texts().some((text) => text.startsWith('Nothing is running')))
     expect(await allRuns()).toMatchObject([{ status: 'completed', by: 'loopback:ada' }])
     const [run] = await allRuns()
-    expect(await gateway.deps.runs.cancel(run?.id ?? '', 'operator')).toEqual({ kind: 'over', status: 'completed' })
+    expect(await cancelRun(gateway.deps.db, run?.id ?? '', 'operator')).toEqual({ kind: 'over', status: 'completed' })
   })
 
   test('that waits out an outage is stopped without another attempt', async () => {
@@ -252,7 +254,7 @@ describeOnDatabase('a run', (database) => {
     server.script({ calls: [callOfSlowTool('1')] }, { text: 'Secret words.' })
     await say('m1', 'go')
     await until(() => texts().includes('Secret words.'))
-    const [run] = await gateway.deps.runs.find((await allRuns())[0]?.id ?? '')
+    const [run] = await findRuns(gateway.deps.db, (await allRuns())[0]?.id ?? '')
     expect(run).toMatchObject({
       status: 'completed',
       stopReason: 'natural',

@@ -1,18 +1,19 @@
 // A channel where people follow an agent: a follow is answered by rule, a reply goes to whoever asked and to the followers, each in
 // their own order, and whoever blocks gets nothing more.
+
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { explainById } from '../../src/api/explain/explain.ts'
 import { type ChannelDefinition, type InboundEvent, type JsonObject, textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
 import { createEraseStore } from '../../src/db/erase-person.ts'
-import { createExplainStore } from '../../src/db/explain.ts'
-import { createDeliveryStore, createReceiptStore } from '../../src/db/receipts.ts'
+import { listDeliveries, readLedger } from '../../src/db/receipts.ts'
 import { createRejections } from '../../src/identity/rejected-requests.ts'
 import { loopbackClientId } from '../doubles/loopback/index.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
+import { openTenantDb } from '../setup/tenant-db.ts'
 
 const open = statement('test_open', 'select count(*)::int as n from outbox where settled_at is null')
 const replies = statement(
@@ -94,10 +95,10 @@ describeOnDatabase('a channel with followers', (database) => {
   const says = (id: string, from: string, text: string) => gateway.deliver({ id, from, text, conversation: from })
   const settled = () => settleUntil(gateway, async () => (await database().query<{ n: number }>(open, []))[0]?.n === 0)
   const sent = () => vendor.messages.map(({ conversation, text }) => `${conversation}: ${text}`).toSorted()
-  const books = () => createReceiptStore(database(), 'default').books()
+  const books = () => readLedger(openTenantDb(database(), 'default'))
   const story = async (id: string) => {
-    const store = createExplainStore(database(), 'default')
-    return JSON.stringify(await explainById({ store, agents: ['demo'], rejections: createRejections() }, id))
+    const store = openTenantDb(database(), 'default')
+    return JSON.stringify(await explainById({ db: store, agents: ['demo'], rejections: createRejections() }, id))
   }
 
   test('answers a follow once, however often it comes, and shows that to whoever asks', async () => {
@@ -107,7 +108,7 @@ describeOnDatabase('a channel with followers', (database) => {
     expect(sent()).toEqual(['ada: accepted ada'])
     expect(await books()).toMatchObject([{ received: 0, answered: 0, ignored: 1, inFlight: 0 }])
     expect(await story('f1')).toContain('answer of the protocol arrived')
-    const [line] = await createDeliveryStore(database(), 'default').list(['delivered'], {
+    const [line] = await listDeliveries(openTenantDb(database(), 'default'), ['delivered'], {
       limit: 5,
       before: null,
       connection: null,

@@ -1,10 +1,12 @@
 // What the journal remembers across outages, failures and second chances: an effect is made once, and its result is its own.
+
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
 import { GatewayError, textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
+import { listEndedMessages, listRepeatableEffects, resubmitMessage } from '../../src/db/receipts.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
@@ -200,8 +202,8 @@ describeOnDatabase('a step', (database) => {
     await settleUntil(gateway, settled)
     expect(await fate()).toEqual({ one: 'dead(agent_failed)', two: 'dead(agent_failed)' })
     isBroken = false
-    const [dead] = await gateway.deps.receipts.list('dead', { limit: 10 })
-    expect(await gateway.deps.receipts.resubmit(dead?.id ?? '', 'operator:test')).toBe(true)
+    const [dead] = await listEndedMessages(gateway.deps.db, 'dead', { limit: 10 })
+    expect(await resubmitMessage(gateway.deps.db, dead?.id ?? '', 'operator:test')).toBe(true)
     await settleUntil(gateway, () => vendor.messages.length === 2)
     expect(vendor.messages.at(-1)?.text).toBe('charged 1 time for 2')
     expect(charges).toBe(1)
@@ -221,13 +223,13 @@ describeOnDatabase('a step', (database) => {
     })
     await deliver('m1')
     await settleUntil(gateway, settled)
-    const [dead] = await gateway.deps.receipts.list('dead', { limit: 10 })
+    const [dead] = await listEndedMessages(gateway.deps.db, 'dead', { limit: 10 })
     const id = dead?.id ?? ''
-    expect(await gateway.deps.receipts.mayRepeat(id)).toEqual([{ label: 'charge', state: 'failed' }])
-    expect(await gateway.deps.receipts.resubmit(id, 'operator:test')).toBe(true)
+    expect(await listRepeatableEffects(gateway.deps.db, id)).toEqual([{ label: 'charge', state: 'failed' }])
+    expect(await resubmitMessage(gateway.deps.db, id, 'operator:test')).toBe(true)
     await settleUntil(gateway, settled)
     expect({ charges, fate: await fate() }).toEqual({ charges: 1, fate: { m1: 'dead(tool_outcome_unknown)' } })
-    expect(await gateway.deps.receipts.resubmit(id, 'operator:test', { isAnew: true })).toBe(true)
+    expect(await resubmitMessage(gateway.deps.db, id, 'operator:test', { isAnew: true })).toBe(true)
     await settleUntil(gateway, settled)
     expect({ charges, fate: await fate() }).toEqual({ charges: 2, fate: { m1: 'answered' } })
   })
@@ -244,15 +246,15 @@ describeOnDatabase('a step', (database) => {
     await deliver('one', 'two')
     await settleUntil(gateway, settled)
     isBroken = false
-    const dead = await gateway.deps.receipts.list('dead', { limit: 10 })
+    const dead = await listEndedMessages(gateway.deps.db, 'dead', { limit: 10 })
     const [one, two] = ['one', 'two'].map((text) => dead.find(({ messageId }) => messageId === text)?.id ?? '')
-    expect(await gateway.deps.receipts.resubmit(one ?? '', 'operator:test', { isAnew: true })).toBe(true)
+    expect(await resubmitMessage(gateway.deps.db, one ?? '', 'operator:test', { isAnew: true })).toBe(true)
     await settleUntil(gateway, settled)
     // What was done for both is done; alone the other one would be another order.
-    expect(await gateway.deps.receipts.resubmit(two ?? '', 'operator:test')).toBe(false)
+    expect(await resubmitMessage(gateway.deps.db, two ?? '', 'operator:test')).toBe(false)
     await settleUntil(gateway, settled)
     expect(effects).toEqual(['one\ntwo', 'one'])
-    expect(await gateway.deps.receipts.resubmit(two ?? '', 'operator:test', { isAnew: true })).toBe(true)
+    expect(await resubmitMessage(gateway.deps.db, two ?? '', 'operator:test', { isAnew: true })).toBe(true)
     await settleUntil(gateway, settled)
     expect(effects).toEqual(['one\ntwo', 'one', 'two'])
     expect(await fate()).toEqual({ one: 'answered', two: 'answered' })

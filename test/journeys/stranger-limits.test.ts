@@ -1,9 +1,13 @@
 // Strangers wait in a list that has an end: however many come, few are kept, few are written to, and other people find their place.
+
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { webhookAnswer } from '../../src/api/http-answers.ts'
 import type { StrangerSettings } from '../../src/contract/access.ts'
+import { listAudit } from '../../src/db/audit.ts'
 import { statement } from '../../src/db/client.ts'
+import { addGrant } from '../../src/db/grants.ts'
+import { listPairingGroups } from '../../src/db/pairings.ts'
 import { createSweepStore, sweepOnce } from '../../src/db/retention.ts'
 import { localDomain, openMailScene } from '../doubles/mail-setup.ts'
 import { draftMail } from '../doubles/signed-mails.ts'
@@ -63,10 +67,10 @@ describeOnDatabase('strangers', (database) => {
       const sent = (await scene.sent()).length
       expect(sent).toBeLessThanOrEqual(26)
       expect(sent).toBeGreaterThan(1)
-      expect(await scene.gateway.deps.people.pairings.groups()).toEqual([
+      expect(await listPairingGroups(scene.gateway.deps.db)).toEqual([
         { connection: 'email/default', group: 'flood.example', people: 25, notTaken: 125 },
       ])
-      const { lines } = await scene.gateway.deps.audit.list({ action: 'pairing.full' }, { limit: 10 })
+      const { lines } = await listAudit(scene.gateway.deps.db, { action: 'pairing.full' }, { limit: 10 })
       expect(lines).toMatchObject([{ outcome: 'refused', code: 'pairings_full', rule: 'flood.example' }])
       expect(scene.gateway.logged.filter(({ event }) => event === 'pairings_full')).toHaveLength(1)
     } finally {
@@ -144,7 +148,7 @@ describeOnDatabase('strangers', (database) => {
     await gateway.settle()
     expect(await subjects()).toHaveLength(4)
     expect(vendor.messages).toHaveLength(2)
-    const { lines } = await gateway.deps.audit.list({ action: 'reply.limit' }, { limit: 10 })
+    const { lines } = await listAudit(gateway.deps.db, { action: 'reply.limit' }, { limit: 10 })
     expect(lines).toMatchObject([{ rule: 'notices 2 in 3600 s, shared by strangers' }])
   })
 
@@ -164,7 +168,7 @@ describeOnDatabase('strangers', (database) => {
     // By the allow list, and by a grant that was made meanwhile.
     for (let at = 0; at < 8; at += 1) expect(await taken(`a${at}`, 'ada')).toBe('stored')
     expect(await taken('b0', 'bob')).toBe('limited')
-    await gateway.deps.people.grants.add({
+    await addGrant(gateway.deps.db, {
       subject: 'loopback:cid',
       effect: 'allow',
       role: null,

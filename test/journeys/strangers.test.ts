@@ -1,4 +1,5 @@
 // What people who were not let in make the gateway keep: a little text, no files, and nothing once the day's share is spent.
+
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +8,9 @@ import { telegramChannel } from '../../adapters/telegram/index.ts'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { textOf } from '../../src/contract/index.ts'
 import { type Database, statement } from '../../src/db/client.ts'
-import { createHealthStore } from '../../src/db/health.ts'
+import { sampleHealth } from '../../src/db/health.ts'
+import { approvePairing, listPairings } from '../../src/db/pairings.ts'
+import { readLedger } from '../../src/db/receipts.ts'
 import { createSweepStore, defaultRetention } from '../../src/db/retention.ts'
 import { createFolderStore } from '../../src/node/folder-blob-store.ts'
 import { readReadiness } from '../../src/observability/readiness.ts'
@@ -17,6 +20,7 @@ import { draftMail, mailKey, signMail } from '../doubles/signed-mails.ts'
 import { startTelegramApi } from '../doubles/telegram-api.ts'
 import { createTestGateway, settleUntil } from '../doubles/test-gateway.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
+import { openTenantDb } from '../setup/tenant-db.ts'
 
 const sizes = statement(
   'test_stranger_sizes',
@@ -97,8 +101,8 @@ describeOnDatabase('mail of people who were not let in', (database) => {
     return scene.send(signed, { from: mail.from, to: [to] })
   }
   const approve = async (): Promise<void> => {
-    const [open] = await scene.gateway.deps.people.pairings.list({ status: 'pending', limit: 1, before: null })
-    await scene.gateway.deps.people.pairings.approve(open?.code ?? '', { name: 'operator:test', subject: null })
+    const [open] = await listPairings(scene.gateway.deps.db, { status: 'pending', limit: 1, before: null })
+    await approvePairing(scene.gateway.deps.db, open?.code ?? '', { name: 'operator:test', subject: null })
   }
   const sent = async (): Promise<string> =>
     (await scene.sent()).map(({ text }) => text.replaceAll(/=\r?\n/g, '')).join()
@@ -237,9 +241,9 @@ describeOnDatabase('mail of people who were not let in', (database) => {
     await database().query(older, [24 * 7])
     await sweep()
     expect(await database().query(content, [])).toEqual(bare.slice(1))
-    const [books] = await scene.gateway.deps.receipts.books()
+    const [books] = await readLedger(scene.gateway.deps.db)
     expect(books).toMatchObject({ answered: 1 })
-    const signs = await createHealthStore(database(), 'default', defaultRetention).read()
+    const signs = await sampleHealth(openTenantDb(database(), 'default'), defaultRetention)
     expect(signs.filter(({ reason }) => reason === 'no_evidence')).toMatchObject([{ current: 0, total: 1 }])
   })
 
@@ -264,7 +268,7 @@ function readinessOn(database: Database): Parameters<typeof readReadiness>[0] {
     probe: async () => {},
     faults: () => [],
     isCommitAnswered: () => true,
-    readHealthSamples: () => createHealthStore(database, 'default', defaultRetention).read(),
+    readHealthSamples: () => sampleHealth(openTenantDb(database, 'default'), defaultRetention),
     loops: () => ({ turns: 0, sends: 0, timers: 0, leases: 0 }),
     connections: ['email/default'],
     monotonicMs: () => performance.now(),
@@ -313,8 +317,8 @@ describeOnDatabase('Telegram', (database) => {
     try {
       await say(1)
       await settleUntil(gateway, () => api.sent.length === 1)
-      const [open] = await gateway.deps.people.pairings.list({ status: 'pending', limit: 1, before: null })
-      await gateway.deps.people.pairings.approve(open?.code ?? '', { name: 'operator:test', subject: null })
+      const [open] = await listPairings(gateway.deps.db, { status: 'pending', limit: 1, before: null })
+      await approvePairing(gateway.deps.db, open?.code ?? '', { name: 'operator:test', subject: null })
       const asked = (): boolean => api.sent.some(({ text }) => text.includes('please send it again'))
       await settleUntil(gateway, asked)
       await gateway.settle()

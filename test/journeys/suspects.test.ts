@@ -1,21 +1,23 @@
 // Turns on which a process died, in a gateway that has no other process for them: they have this one to themselves. Explained
 // to the operator, and ended with an apology.
+
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
 import { explainById } from '../../src/api/explain/explain.ts'
 import { textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
-import { createExplainStore } from '../../src/db/explain.ts'
+import { findSuspectTurns } from '../../src/db/suspects.ts'
 import { createRejections } from '../../src/identity/rejected-requests.ts'
 import type { Isolation } from '../../src/turns/isolation.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
+import { openTenantDb } from '../setup/tenant-db.ts'
 
 /** As if so many processes had died on it, one after the other. */
 const die = statement(
   'test_die',
-  `update turns t set crashes = array(select generate_series(1, $2::int)), epoch = 99, state = 'running'
+  `update turns t set crash_epochs = array(select generate_series(1, $2::int)), epoch = 99, state = 'running'
    from inbox x where x.turn_id = t.id and x.message_id = $1`,
 )
 const expire = statement('test_expire', "update lanes set lease_until = now() - interval '1 second', holder = null")
@@ -97,7 +99,7 @@ describeOnDatabase('a suspect', (database) => {
     await work(1_000)
     expect(answered()).toContain('re: a')
     expect(answered()).toHaveLength(2)
-    expect(await gateway.deps.suspects.find()).toEqual(
+    expect(await findSuspectTurns(gateway.deps.db)).toEqual(
       expect.arrayContaining([
         { crashes: 1, turns: 1 },
         { crashes: 2, turns: 1 },
@@ -122,8 +124,8 @@ describeOnDatabase('a suspect', (database) => {
     expect(gateway.logged).toContainEqual(
       expect.objectContaining({ event: 'turn_suspected', facts: expect.objectContaining({ crashes: 1 }) }),
     )
-    const store = createExplainStore(database(), 'default')
-    const told = await explainById({ store, agents: ['demo'], rejections: createRejections() }, 's1', undefined)
+    const store = openTenantDb(database(), 'default')
+    const told = await explainById({ db: store, agents: ['demo'], rejections: createRejections() }, 's1', undefined)
     expect(JSON.stringify(told)).toContain('Its process died once')
   })
 })

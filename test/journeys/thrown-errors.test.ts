@@ -1,4 +1,5 @@
 // What an agent, a tool or a hook of the developer's threw: kept with its turn for operators, and told to no one else.
+
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import * as z from 'zod'
 import { type AgentDefinition, defineAgent, type ModelAgentDefinition } from '../../src/agents/define-agent.ts'
@@ -9,7 +10,6 @@ import { renderTimeline } from '../../src/cli/explain.ts'
 import { GatewayError } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
 import { createEraseStore } from '../../src/db/erase-person.ts'
-import { createExplainStore } from '../../src/db/explain.ts'
 import { erasePerson } from '../../src/identity/erase.ts'
 import { startApi } from '../doubles/api.ts'
 import { tablesWith } from '../doubles/find-text-in-database.ts'
@@ -18,6 +18,7 @@ import { createTestGateway, loopbackConnections, settleUntil, type TestGateway }
 import { madeToken } from '../doubles/tokens.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
+import { openTenantDb } from '../setup/tenant-db.ts'
 
 type Exception = {
   readonly attempt: number
@@ -71,7 +72,7 @@ describeOnDatabase('what was thrown', (database) => {
   }
   const thrown = () => database().query<Exception>(exceptions, [])
   const explained = async (id: string) => {
-    const found = await explainById({ store: createExplainStore(database(), 'default'), agents: ['demo'] }, id)
+    const found = await explainById({ db: openTenantDb(database(), 'default'), agents: ['demo'] }, id)
     if (found.kind !== 'explained') throw new Error(`${id} is ${found.kind}`)
     return renderTimeline(found.explanation, { isColourful: false, columns: 120, now: Date.now() })
   }

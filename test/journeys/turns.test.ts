@@ -1,8 +1,10 @@
 // Hops 5-7 through the real gateway: who is heard, in what order, merged with whom, and what a failure costs.
+
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
 import { GatewayError, type NormalizedMessage, textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
+import { listEndedMessages, readLedger, resubmitMessage } from '../../src/db/receipts.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
@@ -164,8 +166,8 @@ describeOnDatabase('a turn', (database) => {
     await gateway.deliver({ id: 'm1', from: 'ada', text: 'go' })
     await settleUntil(gateway, async () => (await fate())['m1'] === 'dead(agent_failed)')
     isBroken = false
-    const [dead] = await gateway.deps.receipts.list('dead', { limit: 10 })
-    expect(await gateway.deps.receipts.resubmit(dead?.id ?? '', 'operator:test')).toBe(true)
+    const [dead] = await listEndedMessages(gateway.deps.db, 'dead', { limit: 10 })
+    expect(await resubmitMessage(gateway.deps.db, dead?.id ?? '', 'operator:test')).toBe(true)
     await settleUntil(gateway, async () => (await fate())['m1'] === 'answered')
     expect(effects).toBe(1)
     expect(vendor.messages.at(-1)?.text).toBe('fixed')
@@ -176,7 +178,7 @@ describeOnDatabase('a turn', (database) => {
     const unreadable = { id: 'm1', from: 'ada', text: 'hello', event: 'from the future' }
     const received = await gateway.deliver(unreadable as never)
     expect(received).toMatchObject({ kind: 'unreadable', acceptances: [{ kind: 'accepted' }] })
-    const [dead] = await gateway.deps.receipts.list('dead', { limit: 10 })
+    const [dead] = await listEndedMessages(gateway.deps.db, 'dead', { limit: 10 })
     expect(await gateway.gateway.resubmit(dead?.id ?? '', 'operator:test')).toBe(false)
     // Stands for a release that understands the event: what was kept now reads as a plain message.
     const understood = statement(
@@ -188,7 +190,7 @@ describeOnDatabase('a turn', (database) => {
     await gateway.settle()
     expect(vendor.messages.map((message) => message.text)).toEqual(['re: hello'])
     expect(await gateway.gateway.resubmit(dead?.id ?? '', 'operator:test')).toBe(false)
-    expect(await gateway.deps.receipts.books()).toMatchObject([{ received: 1, answered: 1, dead: 0, ignored: 1 }])
+    expect(await readLedger(gateway.deps.db)).toMatchObject([{ received: 1, answered: 1, dead: 0, ignored: 1 }])
   })
 
   test("amends a waiting message by its author's edit, and withdraws it by his delete", async () => {

@@ -1,17 +1,19 @@
 // A question that is decided, has expired or is withdrawn before it was sent is not sent; one that was under way does not come back.
+
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
 import { explainById } from '../../src/api/explain/explain.ts'
 import { type Database, type Failpoint, statement } from '../../src/db/client.ts'
-import { createExplainStore } from '../../src/db/explain.ts'
-import { createPendingActionStore } from '../../src/db/pending-actions.ts'
+import { resolvePendingAction } from '../../src/db/pending-actions.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
+import { cancelRun } from '../../src/db/runs.ts'
 import { createDoor, type Door, until } from '../doubles/background-gateway.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { watchedDatabase } from '../doubles/watched-database.ts'
 import { clonedDatabase } from '../setup/cloned-database.ts'
 import { describeOnPostgres, type TestDatabase } from '../setup/databases.ts'
+import { openTenantDb } from '../setup/tenant-db.ts'
 
 type Row = { readonly state: string; readonly reason: string | null; readonly purpose: string }
 type Fate = { readonly state: string; readonly reason: string | null }
@@ -103,13 +105,13 @@ describeOnPostgres('a question', (adminUrl) => {
     return (await database.query<{ id: string }>(waiting, []))[0]?.id ?? ''
   }
   const decide = (gateway: TestGateway, id: string, status: 'accepted' | 'rejected' | 'deleted' = 'accepted') =>
-    gateway.gateway.waits.actions.resolve(id, { status }, operator)
+    resolvePendingAction(gateway.gateway.db, id, { status }, operator)
   const rows = () => database.query<Row>(calls, [])
   const texts = () => vendor.messages.map(({ text }) => text)
   const questions = () => texts().filter((text) => text.includes('I need an approval'))
   const isQuiet = async () => JSON.stringify((await database.query(openWork, []))[0]) === JSON.stringify(nothing)
   const told = async (id: string) => {
-    const explained = await explainById({ store: createExplainStore(database, 'default'), agents: ['demo'] }, id)
+    const explained = await explainById({ db: openTenantDb(database, 'default'), agents: ['demo'] }, id)
     if (explained.kind !== 'explained') throw new Error(`${id} is ${explained.kind}`)
     const { headline, lines } = explained.explanation.story
     return [headline, ...lines.map(({ title, text }) => `${title} ${text}`)].join('\n')
@@ -164,7 +166,7 @@ describeOnPostgres('a question', (adminUrl) => {
         await database.query(fireNow, [])
       } else if (end === 'cancelled') {
         const [run] = await database.query<{ id: string }>(pausedRun, [])
-        await gateway.gateway.runs.cancel(run?.id ?? '', 'ada')
+        await cancelRun(gateway.gateway.db, run?.id ?? '', 'ada')
       } else await decide(gateway, id, end)
       await until(async () => (await rows())[0]?.state === 'cancelled')
       expect((await rows())[0]).toEqual({ purpose: 'reply', state: 'cancelled', reason: 'question_decided' })
@@ -255,7 +257,7 @@ describeOnPostgres('a question', (adminUrl) => {
 
   /** While no process of the gateway is at work. */
   const decideMeanwhile = async () =>
-    createPendingActionStore(database).resolve(await action(), { status: 'accepted' }, operator)
+    resolvePendingAction(openTenantDb(database), await action(), { status: 'accepted' }, operator)
 
   test('that had arrived when its process was killed is not posted again below its decision', async () => {
     // The press on it has changed it, so that no look-up finds it any more.
@@ -326,7 +328,7 @@ describeOnPostgres('a question', (adminUrl) => {
         await database.query(fireNow, [])
       } else if (end === 'cancelled') {
         const [run] = await database.query<{ id: string }>(pausedRun, [])
-        await gateway.gateway.runs.cancel(run?.id ?? '', 'ada')
+        await cancelRun(gateway.gateway.db, run?.id ?? '', 'ada')
       } else await decide(gateway, id, end)
       await until(async () => questions().length === 0 && (await isQuiet()))
       const words = {

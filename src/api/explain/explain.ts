@@ -1,6 +1,7 @@
 // `explain`: from any id an operator may have to the whole life of the message behind it.
 import type { ChannelDefinition } from '../../contract/index.ts'
-import type { ExplainStore, Facts, Hit } from '../../db/explain.ts'
+import type { Db } from '../../db/client.ts'
+import { type Facts, type Hit, readTimelineFacts, searchNewestTimelines, searchTimelines } from '../../db/explain.ts'
 import type { Rejection, Rejections } from '../../identity/rejected-requests.ts'
 import { listDedupeKeys } from '../../inbound/accept.ts'
 import type { ChannelReasons } from './reason-texts.ts'
@@ -8,7 +9,7 @@ import { buildTimeline } from './timeline.ts'
 import { type Timeline, timelineEntry } from './timeline-entry.ts'
 
 export type ExplainDeps = {
-  readonly store: ExplainStore
+  readonly db: Db
   readonly agents: readonly string[]
   /** Whose own reasons are told in words. */
   readonly channels?: readonly Pick<ChannelDefinition, 'channel' | 'reasons'>[]
@@ -34,13 +35,13 @@ const maxCandidates = 20
 /** `connection` narrows an id that several connections know. */
 export async function explainById(deps: ExplainDeps, asked: string, connection?: string): Promise<ExplainResult> {
   const isOnAskedConnection = (hit: Hit): boolean => connection === undefined || hit.connection === connection
-  const known = await deps.store.search(asked, listDedupeKeys(asked, deps.agents), maxCandidates)
-  const hits = known.length > 0 ? known : await deps.store.searchNewest(asked, maxCandidates)
+  const known = await searchTimelines(deps.db, asked, listDedupeKeys(asked, deps.agents), maxCandidates)
+  const hits = known.length > 0 ? known : await searchNewestTimelines(deps.db, asked, maxCandidates)
   const candidates = uniqueHits(hits.filter(isOnAskedConnection))
   const [only, ...others] = candidates
   if (only === undefined) return explainRejected(deps, asked, connection)
   if (others.length > 0) return { kind: 'ambiguous', candidates: candidates.slice(0, maxCandidates) }
-  const facts = await deps.store.read(only)
+  const facts = await readTimelineFacts(deps.db, only)
   const reasons = channelReasons(deps, only.connection)
   const story = buildTimeline(facts, reasons)
   return { kind: 'explained', reasons, explanation: { asked, matched: only.matched, facts, story } }

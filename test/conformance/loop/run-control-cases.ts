@@ -1,8 +1,10 @@
 // Who may touch a run and what waits behind it. Lanes are the queue here: nothing is queued by hand, and what
 // waits is drained by itself, in order.
+
 import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { textOf } from '../../../src/contract/index.ts'
 import type { Database } from '../../../src/db/client.ts'
+import { cancelRun, findRuns, listRuns, summarizeRuns } from '../../../src/db/runs.ts'
 import { createDoor, putToWork, until } from '../../doubles/background-gateway.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../../doubles/test-gateway.ts'
 import { startVendorStub } from '../../doubles/vendor-stub.ts'
@@ -82,17 +84,17 @@ export const runControlCases = (database: () => Database): readonly Case[] => [
     differs: 'a message without a run is no error: it gets one',
     run: () =>
       scene(database(), async ({ gateway, heard }) => {
-        const { runs } = gateway.deps
+        const { db } = gateway.deps
         await gateway.deliver({ id: 'm1', from: 'ada', text: 'one', conversation: 'private', claims: ['private'] })
         await until(() => heard.length === 1)
-        const [run] = await runs.list({ limit: 1, before: null, status: 'running' })
+        const [run] = await listRuns(db, { limit: 1, before: null, status: 'running' })
         const unknown = '00000000-0000-7000-8000-000000000000'
         return {
-          stopped: (await runs.cancel(unknown, 'operator')) ?? 'not_found',
-          found: (await runs.find(unknown)).length,
-          elsewhere: (await runs.glance(unknown, 'loopback:ada')) ?? 'not_found',
-          stranger: (await runs.glance(run?.conversationId ?? '', 'loopback:mallory')) ?? 'not_found',
-          owner: (await runs.glance(run?.conversationId ?? '', 'loopback:ada'))?.running?.owner,
+          stopped: (await cancelRun(db, unknown, 'operator')) ?? 'not_found',
+          found: (await findRuns(db, unknown)).length,
+          elsewhere: (await summarizeRuns(db, unknown, 'loopback:ada')) ?? 'not_found',
+          stranger: (await summarizeRuns(db, run?.conversationId ?? '', 'loopback:mallory')) ?? 'not_found',
+          owner: (await summarizeRuns(db, run?.conversationId ?? '', 'loopback:ada'))?.running?.owner,
         }
       }),
     equals: {

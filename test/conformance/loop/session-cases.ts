@@ -5,16 +5,16 @@ import type { AppDeps } from '../../../src/api/deps.ts'
 import { secret } from '../../../src/contract/index.ts'
 import { noMeter } from '../../../src/contract/metrics.ts'
 import { readWorkspaceScope, workspaceKey } from '../../../src/contract/workspace-scope.ts'
-import { createAuditStore } from '../../../src/db/audit.ts'
 import { type Database, statement } from '../../../src/db/client.ts'
-import { createInboxStore } from '../../../src/db/inbox.ts'
-import { createSessionStore } from '../../../src/db/sessions.ts'
+import { acceptDrafts } from '../../../src/db/inbox.ts'
+import { deleteSession, findSession, listSessions, readTranscript } from '../../../src/db/sessions.ts'
 import { createTokenStore } from '../../../src/db/tokens.ts'
-import { createTurnStore } from '../../../src/db/turns.ts'
+import { claimTurns, openTurn, releaseLane, renewLanes } from '../../../src/db/turns.ts'
 import { createRejections } from '../../../src/identity/rejected-requests.ts'
 import { aDraft } from '../../doubles/inbox-drafts.ts'
 import { hold, moveSession, newTurn, talk } from '../../doubles/stored-sessions.ts'
 import { plainTerms } from '../../doubles/tokens.ts'
+import { openTenantDb } from '../../setup/tenant-db.ts'
 import { type Case, refusal } from '../conform.ts'
 
 const operator = 'operator-token-of-the-test-0000'
@@ -37,9 +37,9 @@ async function asking(database: Database, principal?: string) {
   // Only what these routes use: the rest of the surface is not asked.
   const app = createApp({
     gateway: { connections: [] },
-    sessions: createSessionStore(database, 'default'),
+    sessions: openTenantDb(database, 'default'),
     tokens,
-    audit: createAuditStore(database, 'default'),
+    audit: openTenantDb(database, 'default'),
     rejections: createRejections(),
     meter: noMeter,
     newTrace: () => '00',
@@ -64,8 +64,8 @@ async function asking(database: Database, principal?: string) {
 const texts = (messages: unknown) => (messages as readonly { content: unknown }[]).map(({ content }) => content)
 
 export function sessionCases(database: () => Database): readonly Case[] {
-  const store = () => createSessionStore(database(), 'default')
-  const lane = (holder: string) => createTurnStore(database(), { holder, leaseMs: 60_000, tenant: 'default' })
+  const store = () => openTenantDb(database(), 'default')
+  const lane = (holder: string) => openTenantDb(database(), { holder, leaseMs: 60_000, tenant: 'default' })
   return [
     {
       id: 'S-01',
@@ -74,8 +74,8 @@ export function sessionCases(database: () => Database): readonly Case[] {
       run: async () => {
         const id = await talk(database(), { ...alice, text: 'one' })
         await talk(database(), { ...alice, text: 'two' })
-        const lines = await store().transcript(id, 50, null)
-        const session = await store().find({}, id)
+        const lines = await readTranscript(store(), id, 50, null)
+        const session = await findSession(store(), {}, id)
         return { owner: session?.owner, lines: session?.lines, texts: texts(lines.map(({ envelope }) => envelope)) }
       },
       equals: { owner: 'test:alice', lines: 4, texts: ['one', 'you said one', 'two', 'you said two'] },
@@ -87,12 +87,12 @@ export function sessionCases(database: () => Database): readonly Case[] {
         const own = await talk(database(), { ...alice, text: 'one' })
         const foreign = await talk(database(), { ...bob, text: 'two' })
         const owner = { owner: 'test:alice' }
-        const listed = await store().list(owner, page)
-        const found = [await store().find(owner, own), await store().find(owner, foreign)]
+        const listed = await listSessions(store(), owner, page)
+        const found = [await findSession(store(), owner, own), await findSession(store(), owner, foreign)]
         return {
           listed: listed.map(({ id }) => id === own),
           found: found.map((session) => session !== undefined),
-          all: (await store().list({}, page)).length,
+          all: (await listSessions(store(), {}, page)).length,
         }
       },
       equals: { listed: [true], found: [true, false], all: 2 },
@@ -102,7 +102,10 @@ export function sessionCases(database: () => Database): readonly Case[] {
       claim: 'deleting twice is deleting once; what was said is gone and the next message begins anew',
       run: async () => {
         const id = await talk(database(), { ...alice, text: 'secret plan' })
-        const deleted = [await store().delete({}, id, 'operator:test'), await store().delete({}, id, 'operator:test')]
+        const deleted = [
+          await deleteSession(store(), {}, id, 'operator:test'),
+          await deleteSession(store(), {}, id, 'operator:test'),
+        ]
         const [row] = await database().query<{ said: string }>(
           statement(
             'test_said',
@@ -113,7 +116,7 @@ export function sessionCases(database: () => Database): readonly Case[] {
         const next = await talk(database(), { ...alice, text: 'hello again' })
         return {
           deleted,
-          isGone: (await store().find({}, id)) === undefined,
+          isGone: (await findSession(store(), {}, id)) === undefined,
           isKept: row?.said.includes('secret plan'),
           isNew: next !== id,
         }
@@ -133,7 +136,7 @@ export function sessionCases(database: () => Database): readonly Case[] {
           await ask('POST', `/admin/sessions/${victim}/title?${forged}`, { title: 'stolen' }),
           await ask('DELETE', `/admin/sessions/${victim}?${forged}`),
         ]
-        const after = await store().find({}, victim)
+        const after = await findSession(store(), {}, victim)
         return { codes: answers.map(({ status, code }) => [status, code]), title: after?.title, status: after?.status }
       },
       equals: { codes: Array.from({ length: 4 }, () => [403, 'forbidden']), title: null, status: 'open' },
@@ -163,7 +166,7 @@ export function sessionCases(database: () => Database): readonly Case[] {
           await ask('POST', `/admin/sessions/${id}/title`, { title: 'x' }),
           await ask('DELETE', `/admin/sessions/${id}`),
         ]
-        const after = await store().find({ owner: 'test:alice' }, id)
+        const after = await findSession(store(), { owner: 'test:alice' }, id)
         return { codes: answers.map(({ status, code }) => [status, code]), title: after?.title, lines: after?.lines }
       },
       equals: { codes: Array.from({ length: 3 }, () => [404, 'not_found']), title: null, lines: 2 },
@@ -179,7 +182,7 @@ export function sessionCases(database: () => Database): readonly Case[] {
         const asOperator = await asking(database())
         const made = await asOperator('POST', '/admin/tokens', { label: 'nobody', principal: '  ' })
         return {
-          owner: (await store().find({}, id))?.owner,
+          owner: (await findSession(store(), {}, id))?.owner,
           asOwner: (await asOwner('GET', `/admin/sessions/${id}`)).status,
           asOperator: (await asOperator('GET', `/admin/sessions/${id}`)).status,
           made: [made.status, made.code],
@@ -220,17 +223,17 @@ export function sessionCases(database: () => Database): readonly Case[] {
       differs: 'lanes have a lease and an epoch instead of a lock',
       run: async () => {
         const first = await hold(database(), alice)
-        const second = await lane('b').claim(10)
-        const byWrongHolder = await lane('b').release(first, 0, 'untouched')
+        const second = await claimTurns(lane('b'), 10)
+        const byWrongHolder = await releaseLane(lane('b'), first, 0, 'untouched')
         await database().query(expire, [])
-        const [next] = await lane('b').claim(10)
+        const [next] = await claimTurns(lane('b'), 10)
         if (next === undefined) throw new Error('nothing to claim')
         const stale = {
-          renewed: (await lane('test').renew([first])).size,
-          released: await lane('test').release(first, 0, 'untouched'),
-          opened: await lane('test').open(first, newTurn(first, 'test:alice'), []),
+          renewed: (await renewLanes(lane('test'), [first])).size,
+          released: await releaseLane(lane('test'), first, 0, 'untouched'),
+          opened: await openTurn(lane('test'), first, newTurn(first, 'test:alice'), []),
         }
-        return { second: second.length, byWrongHolder, stale, next: (await lane('b').renew([next])).size }
+        return { second: second.length, byWrongHolder, stale, next: (await renewLanes(lane('b'), [next])).size }
       },
       equals: {
         second: 0,
@@ -246,9 +249,12 @@ export function sessionCases(database: () => Database): readonly Case[] {
       run: async () => {
         const first = await hold(database(), alice)
         await database().query(expire, [])
-        const [next] = await lane('b').claim(1)
+        const [next] = await claimTurns(lane('b'), 1)
         if (next === undefined) throw new Error('nothing to claim')
-        return [await lane('test').release(first, 0, 'untouched'), await lane('b').release(next, 0, 'untouched')]
+        return [
+          await releaseLane(lane('test'), first, 0, 'untouched'),
+          await releaseLane(lane('b'), next, 0, 'untouched'),
+        ]
       },
       equals: [false, true],
     },
@@ -258,10 +264,10 @@ export function sessionCases(database: () => Database): readonly Case[] {
         'a message sent twice in a hurry is one message and one session: its key settles it, not a look at the clock',
       differs: 'idempotency of agents-api is not atomic',
       run: async () => {
-        const inbox = createInboxStore(database())
+        const inbox = openTenantDb(database())
         const draft = () => aDraft({ messageId: 'twice', candidates: ['c-twice'], content: 'same' })
-        const outcomes = [...(await inbox.accept([draft()])), ...(await inbox.accept([draft()]))]
-        const sessions = await store().list({}, page)
+        const outcomes = [...(await acceptDrafts(inbox, [draft()])), ...(await acceptDrafts(inbox, [draft()]))]
+        const sessions = await listSessions(store(), {}, page)
         return { outcomes: outcomes.map(({ kind }) => kind), sessions: sessions.length }
       },
       equals: { outcomes: ['accepted', 'duplicate'], sessions: 0 },
@@ -272,9 +278,13 @@ export function sessionCases(database: () => Database): readonly Case[] {
       run: async () => {
         const id = await talk(database(), { ...alice, text: 'one' })
         const held = await hold(database(), alice)
-        const whileHeld = await store().delete({}, id, 'operator:test')
-        await lane('test').open(held, newTurn(held, 'test:alice'), [])
-        return [whileHeld, await store().delete({}, id, 'operator:test'), (await store().find({}, id))?.lines]
+        const whileHeld = await deleteSession(store(), {}, id, 'operator:test')
+        await openTurn(lane('test'), held, newTurn(held, 'test:alice'), [])
+        return [
+          whileHeld,
+          await deleteSession(store(), {}, id, 'operator:test'),
+          (await findSession(store(), {}, id))?.lines,
+        ]
       },
       equals: ['busy', 'busy', 2],
     },

@@ -1,10 +1,12 @@
 // What a paused run waits for, decided or answered once. On a database: single resolution is a promise of it.
+
 import { readDecision } from '../../../src/agents/approvals/pending-action.ts'
 import { cancelledResult, submittedResult } from '../../../src/agents/client-tools.ts'
 import type { Database } from '../../../src/db/client.ts'
-import { createPendingActionStore, type Resolver } from '../../../src/db/pending-actions.ts'
-import { createToolRequestStore } from '../../../src/db/tool-requests.ts'
+import { getPendingAction, type Resolver, resolvePendingAction } from '../../../src/db/pending-actions.ts'
+import { answerToolRequest } from '../../../src/db/tool-requests.ts'
 import { anAction, aRequest, owner, pauseTurn, tenant, wakes } from '../../doubles/paused-turn.ts'
+import { openTenantDb } from '../../setup/tenant-db.ts'
 import { type Case, refusal } from '../conform.ts'
 
 const scope = { tenant, owner: null, conversationId: null }
@@ -13,16 +15,16 @@ const opened = submittedResult({ result: { opened: true } })
 const shut = submittedResult({ result: { opened: false } })
 
 export function waitingCases(database: () => Database): readonly Case[] {
-  const actions = () => createPendingActionStore(database())
-  const requests = () => createToolRequestStore(database())
+  const actions = () => openTenantDb(database())
+  const requests = () => openTenantDb(database())
   const continuations = async () => (await database().query(wakes, [])).length
   const asked = async () => {
     const request = aRequest()
     await pauseTurn(database(), { requests: [request] })
     return request.id
   }
-  const answer = (id: string, how: Parameters<ReturnType<typeof requests>['answer']>[2]) =>
-    requests().answer(scope, id, how, owner)
+  const answer = (id: string, how: Parameters<typeof answerToolRequest>[3]) =>
+    answerToolRequest(requests(), scope, id, how, owner)
   const told = (answered: Awaited<ReturnType<typeof answer>>) =>
     answered.kind === 'answered'
       ? [answered.isDuplicate, answered.request.status, answered.request.result?.['result'] ?? null]
@@ -34,7 +36,8 @@ export function waitingCases(database: () => Database): readonly Case[] {
       differs: 'routes are scoped to the owner of the token',
       run: async () => [
         await refusal(() => readDecision('maybe')),
-        (await actions().resolve('0192f1c2-7d5e-7abc-8def-0123456789ab', { status: 'accepted' }, alice)).kind,
+        (await resolvePendingAction(actions(), '0192f1c2-7d5e-7abc-8def-0123456789ab', { status: 'accepted' }, alice))
+          .kind,
       ],
       equals: ['agents_pending_action_invalid_decision: decision must be accepted or rejected', 'refused'],
     },
@@ -44,8 +47,8 @@ export function waitingCases(database: () => Database): readonly Case[] {
       run: async () => {
         const action = anAction({ resolvers: 'other' })
         await pauseTurn(database(), { actions: [action] })
-        const resolution = await actions().resolve(action.id, { status: 'accepted' }, alice)
-        const after = await actions().get(scope, action.id)
+        const resolution = await resolvePendingAction(actions(), action.id, { status: 'accepted' }, alice)
+        const after = await getPendingAction(actions(), scope, action.id)
         return { resolution, status: after?.status, continuations: await continuations() }
       },
       expected: { resolution: { kind: 'refused', reason: 'not_allowed' }, status: 'pending', continuations: 0 },

@@ -1,9 +1,9 @@
 // Callers of the API are counted where the operator says so: over all replicas, and at no cost where they do not.
+
 import { afterEach, expect, test } from 'vitest'
 import type { ApiLimits } from '../../../src/config/limits.ts'
 import { loadConfig } from '../../../src/config.ts'
 import { statement } from '../../../src/db/client.ts'
-import { createLimitStore } from '../../../src/db/limits.ts'
 import { type Api, startApi } from '../../doubles/api.ts'
 import { madeToken } from '../../doubles/tokens.ts'
 import { watchedDatabase } from '../../doubles/watched-database.ts'
@@ -17,7 +17,7 @@ describeOnDatabase('a limit of the API', (database) => {
     for (const api of started.splice(0)) await api.stop()
   })
   const start = (rules: ApiLimits, on = database()): Api => {
-    const api = startApi(on, undefined, 30_000, {}, {}, { limits: { rules, store: createLimitStore(on, 'default') } })
+    const api = startApi(on, undefined, 30_000, {}, {}, { limits: rules })
     started.push(api)
     return api
   }
@@ -27,8 +27,7 @@ describeOnDatabase('a limit of the API', (database) => {
   const look = (api: Api, from: { token: string }) => api.request('/api/v1/agent/sessions', {}, from)
 
   test('counts guests together, whichever thread each of them names', async () => {
-    const store = createLimitStore(database(), 'default')
-    const limits = { rules: { runsPerDay: 2 }, store }
+    const limits = { runsPerDay: 2 }
     const api = startApi(database(), undefined, 30_000, {}, {}, { limits, sourceOf: () => 'guest' })
     started.push(api)
     const statuses = []

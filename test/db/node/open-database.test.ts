@@ -1,15 +1,17 @@
 // The embedded database's folder: made once, found again; an older one is refused.
+
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { createInboxStore } from '../../../src/db/inbox.ts'
-import { createTurnStore } from '../../../src/db/turns.ts'
+import { acceptDrafts } from '../../../src/db/inbox.ts'
+import { claimTurns } from '../../../src/db/turns.ts'
 import { openDatabase } from '../../../src/node/open-database.ts'
 import { aDraft } from '../../doubles/inbox-drafts.ts'
 import { migrationsFolder } from '../../setup/cloned-database.ts'
+import { openTenantDb } from '../../setup/tenant-db.ts'
 
 // Each fills or opens a whole database; a busy machine takes its time over it.
 vi.setConfig({ testTimeout: 120_000 })
@@ -29,22 +31,22 @@ afterEach(() => rm(dataDir, { recursive: true, force: true }))
 
 test('the embedded database keeps what was stored from one start to the next', async () => {
   const first = await open()
-  await createInboxStore(first.database).accept([aDraft()])
+  await acceptDrafts(openTenantDb(first.database), [aDraft()])
   await first.close()
   const second = await open()
-  expect(await createInboxStore(second.database).accept([aDraft()])).toMatchObject([{ kind: 'duplicate' }])
+  expect(await acceptDrafts(openTenantDb(second.database), [aDraft()])).toMatchObject([{ kind: 'duplicate' }])
   await second.close()
 })
 
 test('the embedded database goes on at once with what a killed process held', async () => {
   const first = await open()
-  await createInboxStore(first.database).accept([aDraft()])
-  const killed = createTurnStore(first.database, { holder: 'killed', leaseMs: 600_000, tenant: 'default' })
-  expect(await killed.claim(1)).toHaveLength(1)
+  await acceptDrafts(openTenantDb(first.database), [aDraft()])
+  const killed = openTenantDb(first.database, { holder: 'killed', leaseMs: 600_000, tenant: 'default' })
+  expect(await claimTurns(killed, 1)).toHaveLength(1)
   await first.close()
   const second = await open()
   expect(
-    await createTurnStore(second.database, { holder: 'next', leaseMs: 600_000, tenant: 'default' }).claim(1),
+    await claimTurns(openTenantDb(second.database, { holder: 'next', leaseMs: 600_000, tenant: 'default' }), 1),
   ).toHaveLength(1)
   await second.close()
 })

@@ -1,11 +1,13 @@
 // Proofs that count once: claimed by the commit that stores what they came with, for one of many who show them, for their time.
+
 import { expect, test } from 'vitest'
 import { statement } from '../../../src/db/client.ts'
-import { createInboxStore, type InboxDraft } from '../../../src/db/inbox.ts'
+import { acceptDrafts, type InboxDraft } from '../../../src/db/inbox.ts'
 import { createSweepStore, defaultRetention } from '../../../src/db/retention.ts'
 import { createGroupCommit } from '../../../src/inbound/group-commit.ts'
 import { aDraft } from '../../doubles/inbox-drafts.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
+import { openTenantDb } from '../../setup/tenant-db.ts'
 
 const stored = statement('test_stored', 'select message_id as id from inbox order by seq')
 const claims = statement('test_claims', 'select inbox_id as id from proof_claims order by expires_at')
@@ -17,8 +19,8 @@ const proven = (id: string, keys: readonly string[], changes: Partial<InboxDraft
   aDraft({ messageId: id, once: keys.map((key) => ({ key, forMs: day })), ...changes })
 
 describeOnDatabase('a proof that counts once', (database) => {
-  const store = () => createInboxStore(database())
-  const accept = (...drafts: InboxDraft[]) => store().accept(drafts)
+  const acceptAll = (drafts: readonly InboxDraft[]) => acceptDrafts(openTenantDb(database()), drafts)
+  const accept = (...drafts: InboxDraft[]) => acceptAll(drafts)
   const ids = async () => (await database().query<{ id: string }>(stored, [])).map(({ id }) => id)
 
   test('makes what comes with it again, under another id, a duplicate of the first', async () => {
@@ -57,7 +59,7 @@ describeOnDatabase('a proof that counts once', (database) => {
   })
 
   test('counts for one of forty who come at once to two replicas, in one batch or in many', async () => {
-    const replicas = [createGroupCommit(store()), createGroupCommit(store())]
+    const replicas = [createGroupCommit(acceptAll), createGroupCommit(acceptAll)]
     const drafts = Array.from({ length: 40 }, (_, n) => proven(`m${n}`, ['a', `own ${n}`], { candidates: [`c${n}`] }))
     const outcomes = await Promise.all(drafts.map((draft, n) => replicas[n % 2]?.commit([draft])))
     const kinds = outcomes.map((each) => each?.[0]?.kind)
@@ -79,7 +81,7 @@ describeOnDatabase('a proof that counts once', (database) => {
   })
 
   test('is claimed by copies of one message in one window, each with its own', async () => {
-    const { commit } = createGroupCommit(store())
+    const { commit } = createGroupCommit(acceptAll)
     await Promise.all([commit([proven('m1', ['a'])]), commit([proven('m1', ['b'])])])
     expect(await accept(proven('m2', ['b']))).not.toMatchObject([{ kind: 'accepted' }])
     expect(await ids()).toEqual(['m1'])

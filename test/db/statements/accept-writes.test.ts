@@ -1,16 +1,18 @@
 // What an arrival changes besides its own row: in its commit, once, and in the order of the arrivals.
+
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { RecordWrite } from '../../../src/contract/index.ts'
 import { type Database, statement } from '../../../src/db/client.ts'
 import { createEraseStore } from '../../../src/db/erase-person.ts'
-import { createInboxStore, type InboxDraft } from '../../../src/db/inbox.ts'
-import { createOutboxStore } from '../../../src/db/outbox.ts'
+import { acceptDrafts, type InboxDraft } from '../../../src/db/inbox.ts'
+import { claimSends, startSend } from '../../../src/db/outbox.ts'
 import { createRecords } from '../../../src/db/records.ts'
 import { createSweepStore } from '../../../src/db/retention.ts'
 import { tablesWith } from '../../doubles/find-text-in-database.ts'
 import { aDraft } from '../../doubles/inbox-drafts.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
+import { openTenantDb } from '../../setup/tenant-db.ts'
 
 const ada = 'https://peer.test/ada'
 const calls = statement(
@@ -47,10 +49,10 @@ function activity(id: string, changes: Partial<InboxDraft> = {}): InboxDraft {
 }
 
 describeOnDatabase('an arrival', (database) => {
-  const accept = (...drafts: InboxDraft[]) => createInboxStore(database()).accept(drafts)
+  const accept = (...drafts: InboxDraft[]) => acceptDrafts(openTenantDb(database()), drafts)
   const records = () => createRecords(database(), { tenant: 'default', connection: 'test' })
   const followers = async () => (await records().list('follower', { limit: 10 })).map(({ key }) => key)
-  const outbox = () => createOutboxStore(database(), { tenant: 'default', holder: 'test', leaseMs: 60_000 })
+  const outbox = () => openTenantDb(database(), { tenant: 'default', holder: 'test', leaseMs: 60_000 })
   const sent = () => database().query<{ clientId: string; state: string; origin: string }>(calls, [])
 
   test('changes records with its row, and again under another id only', async () => {
@@ -101,7 +103,7 @@ describeOnDatabase('an arrival', (database) => {
       { lane: 'to:https://other.test/inbox', pending: 1 },
       { lane: 'to:https://peer.test/inbox', pending: 1 },
     ])
-    expect((await outbox().claim(10)).map(({ calls: [call] }) => call?.call).toSorted()).toHaveLength(2)
+    expect((await claimSends(outbox(), 10)).map(({ calls: [call] }) => call?.call).toSorted()).toHaveLength(2)
   })
 
   test('that wants nothing more ends what waits under its prefix and nothing else', async () => {
@@ -122,23 +124,23 @@ describeOnDatabase('an arrival', (database) => {
 
   test('that wants nothing more leaves alone what is being sent, and whoever holds the lane goes on', async () => {
     await accept(activity('f1', { sends: [send('a'), send('b')] }))
-    const [lane] = await outbox().claim(10)
+    const [lane] = await claimSends(outbox(), 10)
     const [first, second] = lane?.calls ?? []
     if (lane === undefined || first === undefined || second === undefined) throw new Error('two calls were queued')
-    await outbox().start(lane, first, {})
+    await startSend(outbox(), lane, first, {})
     await accept(activity('b1', { cancels: 'to:https://peer.test/' }))
     expect(await sent()).toMatchObject([{ state: 'sending' }, { state: 'refused' }])
-    expect(await outbox().start(lane, second, {})).toEqual({ kind: 'settled' })
+    expect(await startSend(outbox(), lane, second, {})).toEqual({ kind: 'settled' })
     expect(await database().query(lanes, [])).toMatchObject([{ pending: 1 }])
   })
 
   test('that wants nothing more comes while others send and queue: every lane counts what is in it', async () => {
     const names = Array.from({ length: 6 }, (_, at) => `to:https://peer.test/${at}`)
     await accept(activity('f0', { sends: names.flatMap((lane) => [send(`${lane}#1`, lane), send(`${lane}#2`, lane)]) }))
-    const held = await outbox().claim(10)
+    const held = await claimSends(outbox(), 10)
     const sending = held.map(async (lane) => {
       const [call] = lane.calls
-      return call === undefined ? undefined : (await outbox().start(lane, call, {})).kind
+      return call === undefined ? undefined : (await startSend(outbox(), lane, call, {})).kind
     })
     const blocking = names.map((lane, at) => accept(activity(`b${at}`, { cancels: lane })))
     const queueing = names.toReversed().map((lane, at) => {

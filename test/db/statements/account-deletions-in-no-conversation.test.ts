@@ -1,14 +1,16 @@
 // Farewells of people who took part in no conversation: found by an index, and nobody's receipts are walked for them.
+
 import { expect, test } from 'vitest'
 import { createAccountDeletionStore } from '../../../src/db/account-deletions.ts'
 import { type Database, statement } from '../../../src/db/client.ts'
-import { createInboxStore, type InboxDraft } from '../../../src/db/inbox.ts'
+import { acceptDrafts, type InboxDraft } from '../../../src/db/inbox.ts'
 import { processAccountDeletions } from '../../../src/identity/erase.ts'
 import { rowsWith, tablesWith } from '../../doubles/find-text-in-database.ts'
 import { aDraft } from '../../doubles/inbox-drafts.ts'
 import { talk } from '../../doubles/stored-sessions.ts'
 import { watchedDatabase } from '../../doubles/watched-database.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
+import { openTenantDb } from '../../setup/tenant-db.ts'
 
 const ada = 'https://peer.test/ada-canary'
 const bob = 'https://peer.test/bob-canary'
@@ -30,7 +32,7 @@ const left = (name: string, more: Partial<InboxDraft> = {}): InboxDraft =>
 const farewell = left('delete', { isFarewell: true })
 
 describeOnDatabase('a farewell of somebody in no conversation', (database) => {
-  const accept = (...drafts: InboxDraft[]) => createInboxStore(database()).accept(drafts)
+  const accept = (...drafts: InboxDraft[]) => acceptDrafts(openTenantDb(database()), drafts)
   const carryOut = async (on: Database = database()) => {
     await database().query(due, [])
     const store = createAccountDeletionStore(on, 'default')

@@ -1,9 +1,10 @@
 // Farewells at the store: taken with their arrival, carried out in pieces, by one process at a time, and no further than they reach.
+
 import { expect, test } from 'vitest'
 import { createAccountDeletionStore } from '../../../src/db/account-deletions.ts'
 import { type Database, statement } from '../../../src/db/client.ts'
-import { createInboxStore, type InboxDraft } from '../../../src/db/inbox.ts'
-import { createTurnStore } from '../../../src/db/turns.ts'
+import { acceptDrafts, type InboxDraft } from '../../../src/db/inbox.ts'
+import { claimTurns, completeTurn, openTurn } from '../../../src/db/turns.ts'
 import { processAccountDeletions } from '../../../src/identity/erase.ts'
 import { rowsWith, tablesWith } from '../../doubles/find-text-in-database.ts'
 import { aDraft } from '../../doubles/inbox-drafts.ts'
@@ -11,6 +12,7 @@ import { hold, newTurn, talk } from '../../doubles/stored-sessions.ts'
 import { silentEnd } from '../../doubles/turn-result.ts'
 import { watchedDatabase } from '../../doubles/watched-database.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
+import { openTenantDb } from '../../setup/tenant-db.ts'
 
 const ada = 'https://peer.test/ada-canary'
 const bob = 'https://peer.test/bob-canary'
@@ -57,13 +59,13 @@ function farewell(changes: Partial<InboxDraft> = {}): InboxDraft {
 }
 
 describeOnDatabase('a farewell', (database) => {
-  const accept = (...drafts: InboxDraft[]) => createInboxStore(database()).accept(drafts)
+  const accept = (...drafts: InboxDraft[]) => acceptDrafts(openTenantDb(database()), drafts)
   const carryOut = async (on: Database = database(), budgetMs = 60_000) => {
     await database().query(due, [])
     const store = createAccountDeletionStore(on, 'default')
     return processAccountDeletions({ store, monotonicMs: () => performance.now() }, budgetMs)
   }
-  const turns = () => createTurnStore(database(), { tenant: 'default', holder: 'test', leaseMs: 60_000 })
+  const turns = () => openTenantDb(database(), { tenant: 'default', holder: 'test', leaseMs: 60_000 })
   const told = () => database().query<{ outcome: string; detail: unknown }>(audited, [])
 
   test('leaves nothing of whoever said it, and everything of whoever they talked with', async () => {
@@ -87,10 +89,10 @@ describeOnDatabase('a farewell', (database) => {
   test('ends what waits and what is at work for them; nothing its holder writes afterwards is kept', async () => {
     const held = await hold(database(), { subject: ada, conversation: 'c1', text: 'hello' })
     const turn = newTurn(held, ada)
-    await turns().open(held, turn, [])
+    await openTurn(turns(), held, turn, [])
     await accept(aDraft({ messageId: 'm2', subject: ada, candidates: ['c1'] }), farewell())
     await carryOut()
-    expect(await turns().complete(held, silentEnd(turn))).toBeUndefined()
+    expect(await completeTurn(turns(), held, silentEnd(turn))).toBeUndefined()
     expect(await tablesWith(database(), 'ada-canary')).toEqual([])
     expect((await told()).at(-1)).toMatchObject({ detail: { inFlight: 2 } })
   })
@@ -103,8 +105,8 @@ describeOnDatabase('a farewell', (database) => {
     // What they wrote here ran for whoever they are linked with.
     const held = await hold(database(), { subject: ada, conversation: 'room', text: 'hello' })
     const turn = newTurn(held, 'mail:ada-canary')
-    await turns().open(held, turn, [])
-    await turns().complete(held, silentEnd(turn))
+    await openTurn(turns(), held, turn, [])
+    await completeTurn(turns(), held, silentEnd(turn))
     const elsewhere = [{ connection: 'other' }, { tenant: 'another' }]
     for (const where of elsewhere) {
       await accept(aDraft({ ...where, messageId: 'm1', subject: ada }))
@@ -140,14 +142,14 @@ describeOnDatabase('a farewell', (database) => {
     await accept(said('old words'))
     await accept(farewell())
     await accept(said('new words'))
-    const [held] = await turns().claim(1)
+    const [held] = await claimTurns(turns(), 1)
     if (held === undefined) throw new Error('two messages wait')
     const turn = newTurn(held, ada)
     expect(turn.members).toHaveLength(2)
-    await turns().open(held, turn, [])
+    await openTurn(turns(), held, turn, [])
     await carryOut()
     expect(await database().query(farewells, [])).toMatchObject([{ phase: 'conversations', after: null }])
-    expect(await turns().complete(held, silentEnd(turn))).toBeDefined()
+    expect(await completeTurn(turns(), held, silentEnd(turn))).toBeDefined()
     await carryOut()
     expect(await database().query(farewells, [])).toEqual([])
     expect(await tablesWith(database(), 'old words')).toEqual([])
@@ -172,7 +174,7 @@ describeOnDatabase('a farewell', (database) => {
     const dying = watchedDatabase(database(), () => {})
     const rolledBack = dying.transaction(async (sql) => {
       const inner = { ...dying, ...sql, accepting: sql }
-      await createInboxStore(inner).accept([farewell({ subject: bob })])
+      await acceptDrafts(openTenantDb(inner), [farewell({ subject: bob })])
       throw new Error('as after kill -9')
     })
     await expect(rolledBack).rejects.toThrow()

@@ -1,16 +1,18 @@
 // Files go with what refers to them: the session, the message, the person, and what retention takes.
+
 import { expect, test } from 'vitest'
 import { createAttachmentStore } from '../../../src/db/attachments.ts'
 import { statement } from '../../../src/db/client.ts'
 import { createEraseStore } from '../../../src/db/erase-person.ts'
 import { createSweepStore } from '../../../src/db/retention.ts'
-import { createSessionStore } from '../../../src/db/sessions.ts'
-import { createTurnStore } from '../../../src/db/turns.ts'
+import { deleteSession } from '../../../src/db/sessions.ts'
+import { completeTurn, openTurn } from '../../../src/db/turns.ts'
 import { countPersonData, erasePerson } from '../../../src/identity/erase.ts'
 import { hold, newTurn, talk } from '../../doubles/stored-sessions.ts'
 import { silentEnd } from '../../doubles/turn-result.ts'
 import { stored } from '../../doubles/uploads.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
+import { openTenantDb } from '../../setup/tenant-db.ts'
 
 const ada = 'loopback:ada'
 const bob = 'loopback:bob'
@@ -42,7 +44,7 @@ describeOnDatabase('a file', (database) => {
   test('goes with its session, and another session keeps its own', async () => {
     const { sessionId, file } = await said(ada, 'room', '1')
     const other = await said(bob, 'elsewhere', '2')
-    await createSessionStore(database(), 'default').delete({}, sessionId, 'operator')
+    await deleteSession(openTenantDb(database(), 'default'), {}, sessionId, 'operator')
     expect(await store().byIds([file.id, other.file.id])).toEqual([other.file])
     expect(await objects()).toEqual([file.path])
   })
@@ -66,20 +68,20 @@ describeOnDatabase('a file', (database) => {
   })
 
   test('goes when its message is withdrawn after it was read', async () => {
-    const turns = createTurnStore(database(), { holder: 'test', leaseMs: 60_000, tenant: 'default' })
+    const turns = openTenantDb(database(), { holder: 'test', leaseMs: 60_000, tenant: 'default' })
     const first = await hold(database(), { subject: ada, conversation: 'room' })
     const inboxId = first.messages[0]?.id ?? ''
     const turn = newTurn(first, ada)
-    await turns.open(first, turn, [])
-    await turns.complete(first, silentEnd(turn))
+    await openTurn(turns, first, turn, [])
+    await completeTurn(turns, first, silentEnd(turn))
     const file = await upload(ada, '1')
     const other = await upload(ada, '2')
     await store().use([file.id], { inboxId, sessionId: turn.sessionId })
     await store().use([other.id], { inboxId: null, sessionId: turn.sessionId })
     const second = await hold(database(), { subject: ada, conversation: 'room' })
     const amending = newTurn(second, ada)
-    await turns.open(second, amending, [])
-    await turns.complete(second, { ...silentEnd(amending), erased: [inboxId] })
+    await openTurn(turns, second, amending, [])
+    await completeTurn(turns, second, { ...silentEnd(amending), erased: [inboxId] })
     expect(await store().byIds([file.id, other.id])).toEqual([other])
   })
 

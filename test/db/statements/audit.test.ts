@@ -1,10 +1,12 @@
 // The audit log: lines once written stay, people in them can be forgotten, and it is read page by page.
+
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { type AuditLine, createAuditStore } from '../../../src/db/audit.ts'
+import { type AuditFilter, type AuditLine, type AuditPage, listAudit, recordAudit } from '../../../src/db/audit.ts'
 import { statement } from '../../../src/db/client.ts'
 import { createSweepStore } from '../../../src/db/retention.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
+import { openTenantDb } from '../../setup/tenant-db.ts'
 
 const sql = (text: string) => statement('test_sql', text)
 const policy = { contentDays: 90, refusedHours: 24, receiptDays: 120, auditDays: 400, batch: 10 }
@@ -20,14 +22,14 @@ const admitted: AuditLine = {
 }
 
 describeOnDatabase('the audit log', (database) => {
-  const log = (tenant = 'default') => createAuditStore(database(), tenant)
-  const seqs = async (...asked: Parameters<ReturnType<typeof log>['list']>) =>
-    (await log().list(...asked)).lines.map((line) => line.seq)
+  const log = (tenant = 'default') => openTenantDb(database(), tenant)
+  const seqs = async (filter: AuditFilter, page: AuditPage) =>
+    (await listAudit(log(), filter, page)).lines.map((line) => line.seq)
 
   test('keeps a line as it was written, with its number and its time', async () => {
     const inboxId = randomUUID()
-    await log().record({ ...admitted, inboxId, traceId: 'trace', detail: { count: 2 } })
-    const { lines, next } = await log().list({}, { limit: 10 })
+    await recordAudit(log(), { ...admitted, inboxId, traceId: 'trace', detail: { count: 2 } })
+    const { lines, next } = await listAudit(log(), {}, { limit: 10 })
     expect(next).toBeNull()
     expect(lines).toEqual([
       {
@@ -52,30 +54,36 @@ describeOnDatabase('the audit log', (database) => {
   })
 
   test('names one person by one row, which nobody but the log refers to', async () => {
-    await log().record(admitted)
-    await log().record(admitted)
+    await recordAudit(log(), admitted)
+    await recordAudit(log(), admitted)
     expect(await database().query(sql('select subject from principals'), [])).toEqual([{ subject: 'space:ada' }])
     const [row] = await database().query<{ text: string }>(sql('select json_agg(l)::text as text from audit_log l'), [])
     expect(row?.text).not.toContain('space:ada')
   })
 
   test('shows a forgotten person as forgotten, in lines that are otherwise as they were', async () => {
-    await log().record(admitted)
-    await log().record(made)
-    const before = (await log().list({}, { limit: 10 })).lines
+    await recordAudit(log(), admitted)
+    await recordAudit(log(), made)
+    const before = (await listAudit(log(), {}, { limit: 10 })).lines
     await database().query(sql('delete from principals'), [])
-    const after = (await log().list({}, { limit: 10 })).lines
+    const after = (await listAudit(log(), {}, { limit: 10 })).lines
     expect(after).toEqual(before.map((line) => (line.person === null ? line : { ...line, person: 'forgotten' })))
     expect(await seqs({ subject: 'space:ada' }, { limit: 10 })).toEqual([])
   })
 
   test('is read newest first, page by page, and onwards from a line', async () => {
-    for (let count = 0; count < 5; count += 1) await log().record(made)
-    expect(await log().list({}, { limit: 2 })).toMatchObject({ lines: [{ seq: 5 }, { seq: 4 }], next: 4 })
-    expect(await log().list({}, { limit: 2, before: 4 })).toMatchObject({ lines: [{ seq: 3 }, { seq: 2 }], next: 2 })
-    expect(await log().list({}, { limit: 2, before: 2 })).toMatchObject({ lines: [{ seq: 1 }], next: null })
-    expect(await log().list({}, { limit: 2, after: 3 })).toMatchObject({ lines: [{ seq: 4 }, { seq: 5 }], next: 5 })
-    expect(await log().list({}, { limit: 2, after: 5 })).toEqual({ lines: [], next: null })
+    for (let count = 0; count < 5; count += 1) await recordAudit(log(), made)
+    expect(await listAudit(log(), {}, { limit: 2 })).toMatchObject({ lines: [{ seq: 5 }, { seq: 4 }], next: 4 })
+    expect(await listAudit(log(), {}, { limit: 2, before: 4 })).toMatchObject({
+      lines: [{ seq: 3 }, { seq: 2 }],
+      next: 2,
+    })
+    expect(await listAudit(log(), {}, { limit: 2, before: 2 })).toMatchObject({ lines: [{ seq: 1 }], next: null })
+    expect(await listAudit(log(), {}, { limit: 2, after: 3 })).toMatchObject({
+      lines: [{ seq: 4 }, { seq: 5 }],
+      next: 5,
+    })
+    expect(await listAudit(log(), {}, { limit: 2, after: 5 })).toEqual({ lines: [], next: null })
   })
 
   test.each([
@@ -92,26 +100,28 @@ describeOnDatabase('the audit log', (database) => {
     ['until', { until: '2000-01-01T00:00:00Z' }, []],
     ['two at once', { action: 'token', outcome: 'done' }, [2]],
   ] as const)('is narrowed by %s', async (_name, filter, expected) => {
-    await log().record(admitted)
-    await log().record(made)
-    await log().record({ ...made, action: 'token.revoke', outcome: 'refused', code: 'not_found' })
+    await recordAudit(log(), admitted)
+    await recordAudit(log(), made)
+    await recordAudit(log(), { ...made, action: 'token.revoke', outcome: 'refused', code: 'not_found' })
     expect(await seqs(filter, { limit: 10 })).toEqual(expected)
   })
 
   test('is narrowed to one message, and to what one person had to do with it', async () => {
     const inboxId = randomUUID()
-    await log().record({ ...admitted, inboxId })
-    await log().record(admitted)
-    await log().record({ ...made, inboxId })
+    await recordAudit(log(), { ...admitted, inboxId })
+    await recordAudit(log(), admitted)
+    await recordAudit(log(), { ...made, inboxId })
     expect(await seqs({ inboxId }, { limit: 10 })).toEqual([3, 1])
     expect(await seqs({ inboxId, subject: 'space:ada' }, { limit: 10 })).toEqual([1])
   })
 
   test('shows nothing of another tenant, whose person of the same name is another one', async () => {
-    await log('other').record({ ...admitted, connection: 'canary/other' })
-    await log().record(admitted)
+    await recordAudit(log('other'), { ...admitted, connection: 'canary/other' })
+    await recordAudit(log(), admitted)
     expect(await seqs({ subject: 'space:ada' }, { limit: 10 })).toEqual([2])
-    expect((await log('other').list({}, { limit: 10 })).lines.map((line) => line.connection)).toEqual(['canary/other'])
+    expect((await listAudit(log('other'), {}, { limit: 10 })).lines.map((line) => line.connection)).toEqual([
+      'canary/other',
+    ])
   })
 
   describe('gives nothing up', () => {
@@ -120,13 +130,13 @@ describeOnDatabase('the audit log', (database) => {
       ['a delete', 'delete from audit_log'],
       ['a truncate', 'truncate audit_log'],
     ])('to %s', async (_name, text) => {
-      await log().record(made)
+      await recordAudit(log(), made)
       await expect(database().query(sql(text), [])).rejects.toMatchObject({ details: { sqlstate: '42501' } })
       expect(await seqs({}, { limit: 10 })).toEqual([1])
     })
 
     test('to an update that calls itself retention', async () => {
-      await log().record(made)
+      await recordAudit(log(), made)
       const tried = database().transaction(async (within) => {
         await within.query(sql(`select set_config('parley.retention', 'on', true)`), [])
         await within.query(sql(`update audit_log set outcome = 'denied'`), [])
@@ -135,13 +145,13 @@ describeOnDatabase('the audit log', (database) => {
     })
 
     test('to retention before its time, all of it after it, and again nothing to anybody else', async () => {
-      for (let count = 0; count < 12; count += 1) await log().record(made)
+      for (let count = 0; count < 12; count += 1) await recordAudit(log(), made)
       const sweep = () => createSweepStore(database(), 'default').sweep({ ...policy, auditDays: 400 })
       expect(await sweep()).toBe(0)
       // Tomorrow's limit instead of yesterday's lines: not even a test can make a line older.
       expect(await createSweepStore(database(), 'default').sweep({ ...policy, auditDays: -1 })).toBe(12)
       expect(await seqs({}, { limit: 20 })).toEqual([])
-      await log().record(made)
+      await recordAudit(log(), made)
       await expect(database().query(sql('delete from audit_log'), [])).rejects.toMatchObject({
         details: { sqlstate: '42501' },
       })

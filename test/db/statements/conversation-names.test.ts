@@ -1,15 +1,17 @@
 // A conversation is found under every name it was given: by those who joined, by whoever opened it, and by what we sent.
+
 import { expect, test } from 'vitest'
 import { statement } from '../../../src/db/client.ts'
-import { createInboxStore, type InboxDraft } from '../../../src/db/inbox.ts'
+import { acceptDrafts, type InboxDraft } from '../../../src/db/inbox.ts'
 import { aDraft } from '../../doubles/inbox-drafts.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
+import { openTenantDb } from '../../setup/tenant-db.ts'
 
 const conversationOf = statement('test_conversation', 'select conversation_id as id from inbox where id = $1')
 const names = statement('test_names', 'select external_id as name from conversation_aliases order by 1')
 
 describeOnDatabase('a conversation', (database) => {
-  const accept = (...drafts: InboxDraft[]) => createInboxStore(database()).accept(drafts)
+  const accept = (...drafts: InboxDraft[]) => acceptDrafts(openTenantDb(database()), drafts)
   const conversation = async (draft: InboxDraft): Promise<string | undefined> =>
     (await database().query<{ id: string }>(conversationOf, [draft.id]))[0]?.id
   const mail = (messageId: string, subject: string, candidates: readonly string[], also: readonly string[] = []) =>

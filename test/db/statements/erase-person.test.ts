@@ -1,11 +1,12 @@
 // Forgetting at the store: only this tenant, only this person, in batches, and nothing that a holder can still write.
+
 import { expect, test } from 'vitest'
 import { type Database, statement } from '../../../src/db/client.ts'
 import { createEraseStore, type EraseStore } from '../../../src/db/erase-person.ts'
-import { createInboxStore } from '../../../src/db/inbox.ts'
+import { acceptDrafts } from '../../../src/db/inbox.ts'
 import { createSweepStore } from '../../../src/db/retention.ts'
 import { createRunLog } from '../../../src/db/transcripts.ts'
-import { createTurnStore } from '../../../src/db/turns.ts'
+import { completeTurn, openTurn, releaseLane, renewLanes } from '../../../src/db/turns.ts'
 import { countPersonData, erasePerson, noneErased } from '../../../src/identity/erase.ts'
 import { tablesWith } from '../../doubles/find-text-in-database.ts'
 import { aDraft } from '../../doubles/inbox-drafts.ts'
@@ -13,6 +14,7 @@ import { hold, newTurn, talk } from '../../doubles/stored-sessions.ts'
 import { silentEnd } from '../../doubles/turn-result.ts'
 import { watchedDatabase } from '../../doubles/watched-database.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
+import { openTenantDb } from '../../setup/tenant-db.ts'
 
 const ada = 'loopback:ada-canary'
 const bob = 'loopback:bob-canary'
@@ -28,7 +30,7 @@ describeOnDatabase('forgetting', (database) => {
   const store = () => createEraseStore(database(), 'default')
   const forget = (principal: string, budgetMs = 60_000, from: Parameters<typeof erasePerson>[1]['from'] = null) =>
     erasePerson({ store: store(), monotonicMs: () => performance.now() }, { principal, actor: 'test', budgetMs, from })
-  const turns = () => createTurnStore(database(), { tenant: 'default', holder: 'test', leaseMs: 60_000 })
+  const turns = () => openTenantDb(database(), { tenant: 'default', holder: 'test', leaseMs: 60_000 })
   const count = async (asked = conversations) =>
     (await (database() as Database).query<{ n: number }>(asked, []))[0]?.n ?? -1
 
@@ -54,7 +56,7 @@ describeOnDatabase('forgetting', (database) => {
        insert into principals (tenant, id, subject) values ('another', gen_random_uuid(), $1)`,
     )
     await database().query(foreign, [ada])
-    await createInboxStore(database()).accept([aDraft({ tenant: 'another', messageId: 'm1', subject: ada })])
+    await acceptDrafts(openTenantDb(database()), [aDraft({ tenant: 'another', messageId: 'm1', subject: ada })])
     const before = await tablesWith(database(), ada)
     expect((await forget(ada)).removed).toEqual(noneErased)
     expect(await tablesWith(database(), ada)).toEqual(before)
@@ -64,13 +66,13 @@ describeOnDatabase('forgetting', (database) => {
   test('ends a turn under its holder: nothing the holder writes afterwards is kept', async () => {
     const held = await hold(database(), { subject: ada, conversation: 'c1', text: 'hello' })
     const turn = newTurn(held, ada)
-    await turns().open(held, turn, [])
+    await openTurn(turns(), held, turn, [])
     const { removed, isDone } = await forget(ada)
     expect(isDone).toBe(true)
     expect(removed).toMatchObject({ inFlight: 1, turns: 1, conversations: 1, sessions: 1 })
-    expect(await turns().complete(held, silentEnd(turn))).toBeUndefined()
-    expect(await turns().release(held, 0, 'failed', 'x')).toBe(false)
-    expect(await turns().renew([held])).toEqual(new Set())
+    expect(await completeTurn(turns(), held, silentEnd(turn))).toBeUndefined()
+    expect(await releaseLane(turns(), held, 0, 'failed', 'x')).toBe(false)
+    expect(await renewLanes(turns(), [held])).toEqual(new Set())
     // What a channel appends to the log of a run that is gone goes nowhere.
     await createRunLog(database()).append(turn.id, 'late', { text: ada })
     expect(await tablesWith(database(), 'ada-canary')).toEqual([])
@@ -79,7 +81,7 @@ describeOnDatabase('forgetting', (database) => {
   test('takes a lane from a holder that has read their message and not yet begun', async () => {
     const held = await hold(database(), { subject: ada, conversation: 'c1', text: 'hello' })
     await forget(ada)
-    expect(await turns().open(held, newTurn(held, ada), [])).toBe(false)
+    expect(await openTurn(turns(), held, newTurn(held, ada), [])).toBe(false)
     expect(await tablesWith(database(), 'ada-canary')).toEqual([])
   })
 
@@ -87,14 +89,14 @@ describeOnDatabase('forgetting', (database) => {
     await talk(database(), { subject: ada, conversation: 'room', text: 'hello' })
     const held = await hold(database(), { subject: bob, conversation: 'room', text: 'hi' })
     const turn = newTurn(held, bob)
-    await turns().open(held, turn, [])
+    await openTurn(turns(), held, turn, [])
     expect((await forget(ada)).removed).toMatchObject({
       sharedConversations: 1,
       conversations: 0,
       lines: 2,
       inFlight: 0,
     })
-    expect(await turns().complete(held, silentEnd(turn))).toBeDefined()
+    expect(await completeTurn(turns(), held, silentEnd(turn))).toBeDefined()
     expect(await tablesWith(database(), 'ada-canary')).toEqual([])
   })
 

@@ -1,14 +1,16 @@
 // Vital signs: exactly the books, whatever happens to a message, and read by index however long the tables are.
+
 import { expect, test } from 'vitest'
 import { type Database, statement } from '../../../src/db/client.ts'
-import { createHealthStore, type HealthSample } from '../../../src/db/health.ts'
+import { type HealthSample, sampleHealth } from '../../../src/db/health.ts'
 import { readHealthSample } from '../../../src/db/health-sample.ts'
-import { createInboxStore } from '../../../src/db/inbox.ts'
-import { createReceiptStore } from '../../../src/db/receipts.ts'
+import { acceptDrafts } from '../../../src/db/inbox.ts'
+import { readLedger } from '../../../src/db/receipts.ts'
 import { createSweepStore } from '../../../src/db/retention.ts'
-import { createTurnStore } from '../../../src/db/turns.ts'
+import { claimTurns } from '../../../src/db/turns.ts'
 import { aDraft } from '../../doubles/inbox-drafts.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
+import { openTenantDb } from '../../setup/tenant-db.ts'
 
 const keep = { contentDays: 9_999, refusedHours: 99_999, receiptDays: 9_999, auditDays: 9_999, batch: 10 }
 const run = (database: Database, text: string) => database.query(statement('test_change', text), [])
@@ -26,11 +28,11 @@ function booksOf(signs: readonly HealthSample[], connection: string): Record<str
 }
 
 describeOnDatabase('vital signs', (database) => {
-  const read = () => createHealthStore(database(), 'default', keep).read()
+  const read = () => sampleHealth(openTenantDb(database(), 'default'), keep)
   const accept = (messageId: string, changes: Parameters<typeof aDraft>[0] = {}) =>
-    createInboxStore(database()).accept([aDraft({ messageId, dedupe: messageId, content: messageId, ...changes })])
+    acceptDrafts(openTenantDb(database()), [aDraft({ messageId, dedupe: messageId, content: messageId, ...changes })])
   const expectTheBooks = async () => {
-    const lines = await createReceiptStore(database(), 'default').books()
+    const lines = await readLedger(openTenantDb(database(), 'default'))
     const signs = await read()
     for (const { tenant: _tenant, duplicates: _counted, connection, ...line } of lines)
       expect(booksOf(signs, connection)).toEqual(line)
@@ -95,8 +97,8 @@ describeOnDatabase('vital signs', (database) => {
     await accept('m2', { candidates: ['c2'], fresh: 'c2' })
     await accept('m3', { candidates: ['c3'], fresh: 'c3' })
     await run(database(), `update inbox set received_at = now() - interval '1 hour' where message_id = 'm1'`)
-    await createTurnStore(database(), { holder: 'me', leaseMs: 60_000, tenant: 'default' }).claim(1)
-    await createTurnStore(database(), { holder: 'gone', leaseMs: -1_000, tenant: 'default' }).claim(1)
+    await claimTurns(openTenantDb(database(), { holder: 'me', leaseMs: 60_000, tenant: 'default' }), 1)
+    await claimTurns(openTenantDb(database(), { holder: 'gone', leaseMs: -1_000, tenant: 'default' }), 1)
     const signs = await read()
     const lanes = signs.filter((sign) => sign.kind === 'lane').map((sign) => [sign.state, sign.current])
     expect(lanes.toSorted()).toEqual([

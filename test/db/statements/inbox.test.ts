@@ -1,10 +1,12 @@
 // The inbox store: claimed once, placed in the right conversation, queued in one commit.
+
 import { describe, expect, test } from 'vitest'
 import { type Database, statement } from '../../../src/db/client.ts'
-import { createInboxStore, type InboxDraft } from '../../../src/db/inbox.ts'
-import { createReceiptStore } from '../../../src/db/receipts.ts'
+import { acceptDrafts, type InboxDraft } from '../../../src/db/inbox.ts'
+import { readLedger } from '../../../src/db/receipts.ts'
 import { aDraft } from '../../doubles/inbox-drafts.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
+import { openTenantDb } from '../../setup/tenant-db.ts'
 
 const conversationOf = statement('test_conversation', 'select conversation_id as id from inbox where id = $1')
 const lanes = statement('test_lanes', 'select pending from lanes order by pending desc')
@@ -19,8 +21,8 @@ const redeliveries = statement(
 )
 
 describeOnDatabase('the inbox', (database) => {
-  const accept = (...drafts: InboxDraft[]) => createInboxStore(database()).accept(drafts)
-  const books = () => createReceiptStore(database(), 'default').books()
+  const accept = (...drafts: InboxDraft[]) => acceptDrafts(openTenantDb(database()), drafts)
+  const books = () => readLedger(openTenantDb(database(), 'default'))
   const conversation = async (draft: InboxDraft): Promise<string | undefined> =>
     (await database().query<{ id: string }>(conversationOf, [draft.id]))[0]?.id
 

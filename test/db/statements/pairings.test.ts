@@ -1,11 +1,12 @@
 // Decisions about strangers, at the same time and in the middle of turns, on a server with connections of their own.
+
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { textOf } from '../../../src/contract/index.ts'
 import { type Database, statement } from '../../../src/db/client.ts'
-import { createGrantStore } from '../../../src/db/grants.ts'
-import { createPairingStore, sweepPairings } from '../../../src/db/pairings.ts'
+import { addGrant } from '../../../src/db/grants.ts'
+import { approvePairing, listPairings, rejectPairing, sweepPairings } from '../../../src/db/pairings.ts'
 import { openPostgres } from '../../../src/db/postgres.ts'
 import { createSweepStore } from '../../../src/db/retention.ts'
 import { createDoor, type Door } from '../../doubles/background-gateway.ts'
@@ -14,6 +15,7 @@ import { startVendorStub, type VendorStub } from '../../doubles/vendor-stub.ts'
 import { watchedDatabase } from '../../doubles/watched-database.ts'
 import { describeOnPostgres, type TestDatabase } from '../../setup/databases.ts'
 import { takeDatabase } from '../../setup/pooled-database.ts'
+import { openTenantDb } from '../../setup/tenant-db.ts'
 
 const fates = statement('test_fates', 'select message_id as id, state, reason from inbox order by seq')
 const grantCount = statement('test_grants', 'select count(*)::int as count from grants')
@@ -30,8 +32,8 @@ describeOnPostgres('a decision about a stranger', (adminUrl) => {
   /** Statements that wait at a door of the test until it opens. */
   let doors: Map<string, { readonly reached: Door; readonly door: Door }>
   const heard: string[] = []
-  const pairings = () => createPairingStore(other, { tenant: 'default', newId: randomUUID })
-  const grants = () => createGrantStore(other, { tenant: 'default', newId: randomUUID })
+  const pairings = () => openTenantDb(other, { tenant: 'default', newId: randomUUID })
+  const grants = () => openTenantDb(other, { tenant: 'default', newId: randomUUID })
   const say = (id: string, text: string, conversation = 'main') =>
     gateway.deliver({ id, from: 'eve', text, conversation })
   const codes = () =>
@@ -95,7 +97,7 @@ describeOnPostgres('a decision about a stranger', (adminUrl) => {
     await say('m2', 'two')
     const working = gateway.settle()
     await reached.passed
-    expect(await pairings().approve(codes()[0] ?? '', by)).toMatchObject({ kind: 'decided', messages: 1 })
+    expect(await approvePairing(pairings(), codes()[0] ?? '', by)).toMatchObject({ kind: 'decided', messages: 1 })
     door.open()
     await working
     await settleUntil(gateway, isOver)
@@ -110,7 +112,7 @@ describeOnPostgres('a decision about a stranger', (adminUrl) => {
     await say('m2', 'two', 'elsewhere')
     const working = gateway.settle()
     await reached.passed
-    await pairings().approve(codes()[0] ?? '', by)
+    await approvePairing(pairings(), codes()[0] ?? '', by)
     door.open()
     await working
     await settleUntil(gateway, isOver)
@@ -126,7 +128,7 @@ describeOnPostgres('a decision about a stranger', (adminUrl) => {
     await say('m2', 'two', 'elsewhere')
     const working = gateway.settle()
     await reached.passed
-    await pairings().reject(codes()[0] ?? '', by, false)
+    await rejectPairing(pairings(), codes()[0] ?? '', by, false)
     door.open()
     await working
     await settleUntil(gateway, async () => !(await fate()).some((each) => /queued|in_turn/.test(each)))
@@ -143,8 +145,8 @@ describeOnPostgres('a decision about a stranger', (adminUrl) => {
     const outcomes = await Promise.all(
       names.map((name, index) =>
         index % 3 === 2
-          ? pairings().reject(code, { name, subject: null }, true)
-          : pairings().approve(code, { name, subject: null }),
+          ? rejectPairing(pairings(), code, { name, subject: null }, true)
+          : approvePairing(pairings(), code, { name, subject: null }),
       ),
     )
     const decided = outcomes.filter((outcome) => outcome.kind === 'decided')
@@ -161,7 +163,7 @@ describeOnPostgres('a decision about a stranger', (adminUrl) => {
     await say('m1', 'one')
     const working = gateway.settle()
     await reached.passed
-    expect(await grants().add({ ...allow, createdBy: 'operator:test', expiresInMs: null })).toMatchObject({
+    expect(await addGrant(grants(), { ...allow, createdBy: 'operator:test', expiresInMs: null })).toMatchObject({
       messages: 0,
     })
     door.open()
@@ -178,7 +180,7 @@ describeOnPostgres('a decision about a stranger', (adminUrl) => {
     const writing = Array.from({ length: 12 }, (_, number) => say(`m${number + 1}`, `text ${number + 1}`, `c${number}`))
     const working = Promise.all([gateway.settle(), ...writing])
     for (let round = 0; round < 20; round += 1) await sweepPairings(other, 'default')
-    await pairings().approve(codes()[0] ?? '', by)
+    await approvePairing(pairings(), codes()[0] ?? '', by)
     await working
     await settleUntil(gateway, isOver)
     expect(heard).toHaveLength(13)
@@ -189,15 +191,15 @@ describeOnPostgres('a decision about a stranger', (adminUrl) => {
     for (const from of ['a', 'b', 'c'])
       await gateway.deliver({ id: `m-${from}`, from, text: 'hello', conversation: from })
     await settleUntil(gateway, () => codes().length === 3)
-    await pairings().approve(codes()[2] ?? '', by)
-    const first = await pairings().list({ status: null, limit: 2, before: null })
+    await approvePairing(pairings(), codes()[2] ?? '', by)
+    const first = await listPairings(pairings(), { status: null, limit: 2, before: null })
     expect(first.map(({ status, held }) => [status, held])).toEqual([
       ['pending', 1],
       ['pending', 1],
     ])
-    const second = await pairings().list({ status: null, limit: 2, before: first[1]?.id ?? null })
+    const second = await listPairings(pairings(), { status: null, limit: 2, before: first[1]?.id ?? null })
     expect(second.map(({ status, decidedBy }) => [status, decidedBy])).toEqual([['approved', 'operator:test']])
-    expect(await pairings().list({ status: 'pending', limit: 9, before: null })).toHaveLength(2)
+    expect(await listPairings(pairings(), { status: 'pending', limit: 9, before: null })).toHaveLength(2)
     await settleUntil(gateway, () => heard.length === 1)
   })
 })

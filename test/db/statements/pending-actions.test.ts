@@ -1,11 +1,21 @@
 // Pending actions: decided once, by who may, about what was shown; and the paused run is woken by the same statement.
+
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { statement } from '../../../src/db/client.ts'
-import { createPendingActionStore, type Resolver } from '../../../src/db/pending-actions.ts'
-import { createSignalStore } from '../../../src/db/transcripts.ts'
+import {
+  countPendingActions,
+  findPendingActions,
+  getPendingAction,
+  listPendingActions,
+  loadPendingAction,
+  type Resolver,
+  resolvePendingAction,
+} from '../../../src/db/pending-actions.ts'
+import { fireDueTimers } from '../../../src/db/transcripts.ts'
 import { anAction, owner, pauseTurn, tenant, type Wake, wakes } from '../../doubles/paused-turn.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
+import { openTenantDb } from '../../setup/tenant-db.ts'
 
 const all = { tenant, owner: null, conversationId: null }
 const operator: Resolver = { name: 'operator:night shift', isOperator: true, scope: all }
@@ -19,13 +29,13 @@ const overdue = statement('test_overdue', `update pending_actions set expires_at
 const due = statement('test_due', `update timers set due_at = now() - interval '1 s'`)
 
 describeOnDatabase('pending actions', (database) => {
-  const store = () => createPendingActionStore(database())
+  const store = () => openTenantDb(database())
   const woken = () => database().query<Wake>(wakes, [])
 
   test('are shown without what would be executed', async () => {
     const action = anAction()
     await pauseTurn(database(), { actions: [action] })
-    const line = await store().get(all, action.id)
+    const line = await getPendingAction(store(), all, action.id)
     expect(line).toMatchObject({
       action_id: action.id,
       status: 'pending',
@@ -36,15 +46,15 @@ describeOnDatabase('pending actions', (database) => {
       resolvers: 'anyone',
       expires_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
     })
-    expect(JSON.stringify([line, await store().list(all, { status: null, limit: 10, before: null })])).not.toContain(
-      'canary',
-    )
+    expect(
+      JSON.stringify([line, await listPendingActions(store(), all, { status: null, limit: 10, before: null })]),
+    ).not.toContain('canary')
   })
 
   test('that are decided wake their conversation once, with whom and where it is for', async () => {
     const action = anAction()
     const { turnId } = await pauseTurn(database(), { actions: [action] })
-    const resolution = await store().resolve(action.id, { ...accepted, reason: 'fine' }, bob)
+    const resolution = await resolvePendingAction(store(), action.id, { ...accepted, reason: 'fine' }, bob)
     expect(resolution).toMatchObject({
       kind: 'resolved',
       isDuplicate: false,
@@ -66,7 +76,9 @@ describeOnDatabase('pending actions', (database) => {
     const action = anAction()
     await pauseTurn(database(), { actions: [action] })
     const people = Array.from({ length: 12 }, (_, index) => ({ ...bob, name: `test:p${index}` }))
-    const tries = people.map((person, index) => store().resolve(action.id, index % 2 ? accepted : rejected, person))
+    const tries = people.map((person, index) =>
+      resolvePendingAction(store(), action.id, index % 2 ? accepted : rejected, person),
+    )
     const resolutions = await Promise.all(tries)
     expect(resolutions.filter((each) => each.kind === 'resolved')).toHaveLength(1)
     const refused = resolutions.filter((each) => each.kind === 'refused').map((each) => each.reason)
@@ -77,22 +89,32 @@ describeOnDatabase('pending actions', (database) => {
   test('decided again alike by the same person are told as before, and nothing happens', async () => {
     const action = anAction()
     await pauseTurn(database(), { actions: [action] })
-    await store().resolve(action.id, accepted, alice)
-    expect(await store().resolve(action.id, accepted, alice)).toMatchObject({ kind: 'resolved', isDuplicate: true })
-    expect(await store().resolve(action.id, rejected, alice)).toMatchObject({ reason: 'already_resolved' })
+    await resolvePendingAction(store(), action.id, accepted, alice)
+    expect(await resolvePendingAction(store(), action.id, accepted, alice)).toMatchObject({
+      kind: 'resolved',
+      isDuplicate: true,
+    })
+    expect(await resolvePendingAction(store(), action.id, rejected, alice)).toMatchObject({
+      reason: 'already_resolved',
+    })
     expect(await woken()).toHaveLength(1)
   })
 
   test('are bound to what was shown', async () => {
     const action = anAction()
     await pauseTurn(database(), { actions: [action] })
-    const other = await store().resolve(action.id, { ...accepted, hash: 'sha256:other' }, alice)
+    const other = await resolvePendingAction(store(), action.id, { ...accepted, hash: 'sha256:other' }, alice)
     expect(other).toMatchObject({ kind: 'refused', reason: 'changed' })
     expect(await woken()).toEqual([])
-    expect(await store().resolve(action.id, { ...accepted, hash: action.actionHash }, alice)).toMatchObject({
+    expect(
+      await resolvePendingAction(store(), action.id, { ...accepted, hash: action.actionHash }, alice),
+    ).toMatchObject({
       kind: 'resolved',
     })
-    expect(await store().load(tenant, action.id)).toMatchObject({ decidedHash: action.actionHash, isInTime: true })
+    expect(await loadPendingAction(store(), tenant, action.id)).toMatchObject({
+      decidedHash: action.actionHash,
+      isInTime: true,
+    })
   })
 
   test.each([
@@ -131,54 +153,64 @@ describeOnDatabase('pending actions', (database) => {
   ] as const)('for %o to decide: %o', async (resolvers, resolver, reason) => {
     const action = anAction({ resolvers: typeof resolvers === 'string' ? resolvers : JSON.stringify(resolvers) })
     await pauseTurn(database(), { actions: [action] })
-    const resolution = await store().resolve(action.id, accepted, resolver)
+    const resolution = await resolvePendingAction(store(), action.id, accepted, resolver)
     expect(resolution).toMatchObject(reason === undefined ? { kind: 'resolved' } : { kind: 'refused', reason })
   })
 
   test('that somebody was named to decide about are there for them, to decide and not to take back', async () => {
     const action = anAction({ owner: 'test:carol', resolvers: JSON.stringify({ principals: [owner] }) })
     await pauseTurn(database(), { actions: [action] })
-    expect(await store().list(alice.scope, { status: null, limit: 10, before: null })).toHaveLength(1)
-    expect(await store().resolve(action.id, { status: 'deleted' }, alice)).toMatchObject({ reason: 'not_allowed' })
-    expect(await store().resolve(action.id, accepted, alice)).toMatchObject({ kind: 'resolved' })
+    expect(await listPendingActions(store(), alice.scope, { status: null, limit: 10, before: null })).toHaveLength(1)
+    expect(await resolvePendingAction(store(), action.id, { status: 'deleted' }, alice)).toMatchObject({
+      reason: 'not_allowed',
+    })
+    expect(await resolvePendingAction(store(), action.id, accepted, alice)).toMatchObject({ kind: 'resolved' })
   })
 
   test('of somebody else are not there for a person', async () => {
     const action = anAction({ owner: 'test:carol' })
     await pauseTurn(database(), { actions: [action] })
-    expect(await store().get(alice.scope, action.id)).toBeUndefined()
-    expect(await store().list(alice.scope, { status: null, limit: 10, before: null })).toEqual([])
-    expect(await store().summary(alice.scope)).toMatchObject({ pending: 0 })
-    expect(await store().resolve(action.id, accepted, alice)).toMatchObject({ reason: 'not_found' })
-    expect(await store().resolve(randomUUID(), accepted, operator)).toMatchObject({ reason: 'not_found' })
+    expect(await getPendingAction(store(), alice.scope, action.id)).toBeUndefined()
+    expect(await listPendingActions(store(), alice.scope, { status: null, limit: 10, before: null })).toEqual([])
+    expect(await countPendingActions(store(), alice.scope)).toMatchObject({ pending: 0 })
+    expect(await resolvePendingAction(store(), action.id, accepted, alice)).toMatchObject({ reason: 'not_found' })
+    expect(await resolvePendingAction(store(), randomUUID(), accepted, operator)).toMatchObject({ reason: 'not_found' })
   })
 
   test('whose time is up are refused at once and expire by their timer, which wakes the run', async () => {
     const action = anAction()
     await pauseTurn(database(), { actions: [action] })
     await database().query(overdue, [])
-    expect(await store().resolve(action.id, accepted, alice)).toMatchObject({ kind: 'refused', reason: 'expired' })
+    expect(await resolvePendingAction(store(), action.id, accepted, alice)).toMatchObject({
+      kind: 'refused',
+      reason: 'expired',
+    })
     await database().query(due, [])
-    await createSignalStore(database(), 'default').fireDue(10)
-    expect(await store().get(all, action.id)).toMatchObject({ status: 'expired', resolver: null })
-    expect(await store().resolve(action.id, accepted, alice)).toMatchObject({ kind: 'refused', reason: 'expired' })
+    await fireDueTimers(openTenantDb(database(), 'default'), 10)
+    expect(await getPendingAction(store(), all, action.id)).toMatchObject({ status: 'expired', resolver: null })
+    expect(await resolvePendingAction(store(), action.id, accepted, alice)).toMatchObject({
+      kind: 'refused',
+      reason: 'expired',
+    })
     expect(await woken()).toMatchObject([{ kind: 'approval_expiry', payload: { id: action.id } }])
   })
 
   test('decided in time do not expire, whenever their timer fires', async () => {
     const action = anAction()
     await pauseTurn(database(), { actions: [action] })
-    await store().resolve(action.id, accepted, alice)
+    await resolvePendingAction(store(), action.id, accepted, alice)
     await database().query(due, [])
-    await createSignalStore(database(), 'default').fireDue(10)
-    expect(await store().get(all, action.id)).toMatchObject({ status: 'accepted' })
+    await fireDueTimers(openTenantDb(database(), 'default'), 10)
+    expect(await getPendingAction(store(), all, action.id)).toMatchObject({ status: 'accepted' })
     expect(await woken()).toMatchObject([{ kind: 'approval' }])
   })
 
   test('that are withdrawn are over, and the run is told', async () => {
     const action = anAction({ resolvers: 'operator' })
     await pauseTurn(database(), { actions: [action] })
-    expect(await store().resolve(action.id, { status: 'deleted' }, alice)).toMatchObject({ kind: 'resolved' })
+    expect(await resolvePendingAction(store(), action.id, { status: 'deleted' }, alice)).toMatchObject({
+      kind: 'resolved',
+    })
     expect(await woken()).toMatchObject([{ kind: 'approval', name: 'deleted' }])
   })
 
@@ -188,11 +220,21 @@ describeOnDatabase('pending actions', (database) => {
     await pauseTurn(database(), { actions: [anAction()] })
     const here = { ...all, conversationId }
     const code = waiting[0]?.id.slice(-6) ?? ''
-    expect(await store().find(here, { code, origin: '' })).toMatchObject([{ action_id: waiting[0]?.id }])
-    expect(await store().find(here, { code: null, origin: '' })).toHaveLength(2)
-    const first = await store().list(all, { status: 'pending', limit: 2, before: null })
-    const rest = await store().list(all, { status: 'pending', limit: 2, before: first.at(-1)?.action_id ?? null })
+    expect(await findPendingActions(store(), here, { code, origin: '' })).toMatchObject([{ action_id: waiting[0]?.id }])
+    expect(await findPendingActions(store(), here, { code: null, origin: '' })).toHaveLength(2)
+    const first = await listPendingActions(store(), all, { status: 'pending', limit: 2, before: null })
+    const rest = await listPendingActions(store(), all, {
+      status: 'pending',
+      limit: 2,
+      before: first.at(-1)?.action_id ?? null,
+    })
     expect(new Set([...first, ...rest].map((line) => line.action_id)).size).toBe(3)
-    expect(await store().summary(all)).toEqual({ pending: 3, accepted: 0, rejected: 0, expired: 0, deleted: 0 })
+    expect(await countPendingActions(store(), all)).toEqual({
+      pending: 3,
+      accepted: 0,
+      rejected: 0,
+      expired: 0,
+      deleted: 0,
+    })
   })
 })

@@ -4,12 +4,12 @@ import { acceptOnce, acceptWithMore } from '../../../src/db/accept.ts'
 import { claimAccountDeletion } from '../../../src/db/account-deletions.ts'
 import { type Statement, statement } from '../../../src/db/client.ts'
 import { strayStatements } from '../../../src/db/erase-traces.ts'
-import { openRoomTurn, openTurn } from '../../../src/db/open-turn.ts'
-import { settleSend, startSend } from '../../../src/db/outbox.ts'
+import { openRoomTurn, openTurnSql } from '../../../src/db/open-turn.ts'
+import { settleSendSql, startSendSql } from '../../../src/db/outbox.ts'
 import { resolveAction } from '../../../src/db/pending-actions.ts'
 import { findPush, savePush } from '../../../src/db/push-configs.ts'
-import { findReceipt } from '../../../src/db/receipts.ts'
-import { cancelRun, listRunEvents } from '../../../src/db/runs.ts'
+import { findReceiptSql } from '../../../src/db/receipts.ts'
+import { cancelRunSql, listRunEventsSql } from '../../../src/db/runs.ts'
 import { fireTimers } from '../../../src/db/signals.ts'
 import { cancelTask, findTask, logPositionBefore, readTask, taskNews, taskOfMessage } from '../../../src/db/tasks.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
@@ -17,17 +17,17 @@ import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 const hot: readonly Statement[] = [
   acceptOnce,
   acceptWithMore,
-  openTurn,
+  openTurnSql,
   openRoomTurn,
-  cancelRun,
-  listRunEvents,
-  findReceipt,
+  cancelRunSql,
+  listRunEventsSql,
+  findReceiptSql,
   findPush,
   savePush,
   resolveAction,
   fireTimers,
-  startSend,
-  settleSend,
+  startSendSql,
+  settleSendSql,
   cancelTask,
   findTask,
   readTask,

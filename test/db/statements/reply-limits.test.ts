@@ -1,8 +1,10 @@
 // Answers are counted once for all, also by the first ones, which find no row to lock.
+
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { createReplyLimitStore } from '../../../src/db/reply-limits.ts'
+import { spendReplies } from '../../../src/db/reply-limits.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
+import { openTenantDb } from '../../setup/tenant-db.ts'
 
 describeOnDatabase('limits of answers', (database) => {
   test('let no more through than they say when two replicas count for the first time at once', async () => {
@@ -21,9 +23,9 @@ describeOnDatabase('limits of answers', (database) => {
     })
     let other: Promise<readonly unknown[]> = Promise.resolve([])
     await database().transaction(async (sql) => {
-      const one = createReplyLimitStore({ ...database(), ...sql }, 'default')
-      expect(await one.spend(ask())).toEqual([])
-      other = createReplyLimitStore(database(), 'default').spend(ask())
+      const one = openTenantDb({ ...database(), ...sql }, 'default')
+      expect(await spendReplies(one, ask())).toEqual([])
+      other = spendReplies(openTenantDb(database(), 'default'), ask())
       // It has looked, and waits for what is not committed yet.
       await delay(300)
     })

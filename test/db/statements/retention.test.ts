@@ -1,12 +1,14 @@
 // Retention and drift: content goes, receipts and their keys stay; a lane that miscounts is corrected and reported.
+
 import { expect, test } from 'vitest'
 import { statement } from '../../../src/db/client.ts'
-import { createHealthStore } from '../../../src/db/health.ts'
-import { createInboxStore } from '../../../src/db/inbox.ts'
+import { sampleHealth } from '../../../src/db/health.ts'
+import { acceptDrafts } from '../../../src/db/inbox.ts'
 import { createSweepStore, sweepOnce } from '../../../src/db/retention.ts'
 import { healthMetrics } from '../../../src/observability/health-metrics.ts'
 import { aDraft } from '../../doubles/inbox-drafts.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
+import { openTenantDb } from '../../setup/tenant-db.ts'
 
 const policy = { contentDays: 90, refusedHours: 24, receiptDays: 120, auditDays: 400, batch: 10 }
 const age = (days: number) =>
@@ -14,7 +16,7 @@ const age = (days: number) =>
 const kept = statement('test_kept', 'select message is null as forgotten, raw is null as bare from inbox')
 
 describeOnDatabase('the sweeper', (database) => {
-  const accept = () => createInboxStore(database()).accept([aDraft()])
+  const accept = () => acceptDrafts(openTenantDb(database()), [aDraft()])
   const sweep = () => createSweepStore(database(), 'default').sweep(policy)
 
   test('forgets what was said after its time, and still knows a redelivery', async () => {
@@ -55,7 +57,7 @@ describeOnDatabase('the sweeper', (database) => {
       const own = `pile-${n}`
       return aDraft({ messageId: own, dedupe: own, content: own, state: 'ignored', reason: 'nothing_said' })
     })
-    for (let at = 0; at < count; at += 500) await createInboxStore(database()).accept(drafts.slice(at, at + 500))
+    for (let at = 0; at < count; at += 500) await acceptDrafts(openTenantDb(database()), drafts.slice(at, at + 500))
     await database().query(age(days), [])
   }
   const withContent = async () => {
@@ -63,7 +65,7 @@ describeOnDatabase('the sweeper', (database) => {
     return (await database().query<{ count: number }>(statement('test_content', asked), []))[0]?.count
   }
   const overdue = async () => {
-    const signs = await createHealthStore(database(), 'default', policy).read()
+    const signs = await sampleHealth(openTenantDb(database(), 'default'), policy)
     const family = healthMetrics(signs, []).find(({ name }) => name === 'parley_oldest_overdue_erasure_seconds')
     return family?.samples.find(({ labels }) => labels['kept'] === 'content')?.value
   }

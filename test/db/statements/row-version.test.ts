@@ -1,16 +1,18 @@
 // Two releases on one database: a claim takes what it can read, and leaves the rest in its order.
+
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { QueuedCall } from '../../../src/contract/delivery.ts'
 import { statement } from '../../../src/db/client.ts'
-import { createInboxStore } from '../../../src/db/inbox.ts'
-import { createOutboxStore } from '../../../src/db/outbox.ts'
+import { acceptDrafts } from '../../../src/db/inbox.ts'
+import { claimSends } from '../../../src/db/outbox.ts'
 import { rowVersion } from '../../../src/db/row-version.ts'
 import { type HeldLane, type NewTurn, noAccessBasis, type TurnEnd } from '../../../src/db/turn-rows.ts'
-import { createTurnStore } from '../../../src/db/turns.ts'
+import { claimTurns, completeTurn, openTurn, releaseLane, repairLane } from '../../../src/db/turns.ts'
 import { aDraft } from '../../doubles/inbox-drafts.ts'
 import { silentEnd } from '../../doubles/turn-result.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
+import { openTenantDb } from '../../setup/tenant-db.ts'
 
 /** Pretends that a release of another version wrote these rows. */
 const rewrite = (table: 'inbox' | 'turns' | 'outbox', version: number, where = 'true') =>
@@ -29,23 +31,24 @@ const attempts = statement('test_attempts', 'select attempt from turns')
 const [older, newer] = [rowVersion - 1, rowVersion + 1]
 
 describeOnDatabase('rows of another release', (database) => {
-  const turns = (leaseMs = 60_000) => createTurnStore(database(), { holder: 'a', leaseMs, tenant: 'default' })
-  const outbox = () => createOutboxStore(database(), { holder: 'a', leaseMs: 60_000, tenant: 'default' })
+  const turns = (leaseMs = 60_000) => openTenantDb(database(), { holder: 'a', leaseMs, tenant: 'default' })
+  const outbox = () => openTenantDb(database(), { holder: 'a', leaseMs: 60_000, tenant: 'default' })
   const fill = (...ids: string[]) =>
-    createInboxStore(database()).accept(
+    acceptDrafts(
+      openTenantDb(database()),
       ids.map((messageId) => aDraft({ messageId, candidates: [messageId.split('.')[0] ?? ''] })),
     )
-  const waiting = async () => (await turns().claim(10)).map((lane) => lane.messages.map((row) => row.messageId))
-  const openTurn = async (): Promise<{ held: HeldLane; turn: NewTurn }> => {
-    const [held] = await turns().claim(1)
+  const waiting = async () => (await claimTurns(turns(), 10)).map((lane) => lane.messages.map((row) => row.messageId))
+  const openHeldTurn = async (): Promise<{ held: HeldLane; turn: NewTurn }> => {
+    const [held] = await claimTurns(turns(), 1)
     if (held === undefined) throw new Error('nothing to claim')
     const turn = newTurn(held)
-    expect(await turns().open(held, turn, [])).toBe(true)
+    expect(await openTurn(turns(), held, turn, [])).toBe(true)
     return { held, turn }
   }
   const reply = async (parts: number): Promise<void> => {
-    const { held, turn } = await openTurn()
-    expect(await turns().complete(held, anEnd(turn, parts))).toBeDefined()
+    const { held, turn } = await openHeldTurn()
+    expect(await completeTurn(turns(), held, anEnd(turn, parts))).toBeDefined()
   }
 
   test('are written with the version of this release', async () => {
@@ -57,14 +60,14 @@ describeOnDatabase('rows of another release', (database) => {
   test('are taken when they are older', async () => {
     await fill('c1.a')
     await database().query(rewrite('inbox', older), [])
-    const { turn } = await openTurn()
+    const { turn } = await openHeldTurn()
     await database().query(rewrite('turns', older), [])
     await database().query(expire, [])
-    const [again] = await turns().claim(1)
+    const [again] = await claimTurns(turns(), 1)
     expect(again?.openTurn?.id).toBe(turn.id)
-    expect(await turns().complete(again ?? neverHeld, anEnd(turn, 1))).toBeDefined()
+    expect(await completeTurn(turns(), again ?? neverHeld, anEnd(turn, 1))).toBeDefined()
     await database().query(rewrite('outbox', older), [])
-    expect((await outbox().claim(1)).map((lane) => lane.calls.length)).toEqual([1])
+    expect((await claimSends(outbox(), 1)).map((lane) => lane.calls.length)).toEqual([1])
   })
 
   test('are left alone when they are newer, with everything that waits behind them', async () => {
@@ -83,41 +86,43 @@ describeOnDatabase('rows of another release', (database) => {
     await fill('c1.a')
     await database().query(rewrite('inbox', newer), [])
     await database().query(addSignal, [])
-    const [lane] = await turns().claim(1)
+    const [lane] = await claimTurns(turns(), 1)
     expect(lane).toMatchObject({ messages: [], signal: { name: 'tea' } })
   })
 
   test('keep an open turn for a release that can read it', async () => {
     await fill('c1.a')
-    await openTurn()
+    await openHeldTurn()
     await database().query(rewrite('turns', newer), [])
     await database().query(expire, [])
-    expect(await turns().claim(10)).toEqual([])
+    expect(await claimTurns(turns(), 10)).toEqual([])
     await database().query(rewrite('turns', rowVersion), [])
-    expect(await turns().claim(10)).toHaveLength(1)
+    expect(await claimTurns(turns(), 10)).toHaveLength(1)
   })
 
   test('keep a reply for a release that can send it, and in its order', async () => {
     await fill('c1.a')
     await reply(3)
     await database().query(rewrite('outbox', newer, 'ordinal = 0'), [])
-    expect(await outbox().claim(10)).toEqual([])
+    expect(await claimSends(outbox(), 10)).toEqual([])
     await database().query(rewrite('outbox', newer, 'ordinal = 1'), [])
     await database().query(rewrite('outbox', rowVersion, 'ordinal = 0'), [])
-    expect((await outbox().claim(10)).map((lane) => lane.calls.map((call) => call.clientId))).toEqual([['part-0']])
+    expect((await claimSends(outbox(), 10)).map((lane) => lane.calls.map((call) => call.clientId))).toEqual([
+      ['part-0'],
+    ])
   })
 
   test('do not stop a lane without any row from being repaired', async () => {
     await fill('c1.a')
     await database().query(statement('test_forget', 'delete from inbox'), [])
-    const [lane] = await turns().claim(1)
-    expect(await turns().repair(lane ?? neverHeld)).toBe(true)
+    const [lane] = await claimTurns(turns(), 1)
+    expect(await repairLane(turns(), lane ?? neverHeld)).toBe(true)
   })
 
   test('a lane given back untouched counts no attempt', async () => {
     await fill('c1.a')
-    const { held } = await openTurn()
-    expect(await turns().release(held, 0, 'untouched')).toBe(true)
+    const { held } = await openHeldTurn()
+    expect(await releaseLane(turns(), held, 0, 'untouched')).toBe(true)
     expect(await database().query(attempts, [])).toEqual([{ attempt: 1 }])
   })
 })

@@ -1,12 +1,15 @@
 // Deleting a session through the whole gateway: afterwards nobody finds in any table what was said, and the books balance.
+
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { textOf } from '../../../src/contract/index.ts'
 import { statement } from '../../../src/db/client.ts'
-import { createSessionStore } from '../../../src/db/sessions.ts'
+import { readLedger } from '../../../src/db/receipts.ts'
+import { deleteSession, listSessions } from '../../../src/db/sessions.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
+import { openTenantDb } from '../../setup/tenant-db.ts'
 
 const tables = statement(
   'test_tables',
@@ -52,7 +55,7 @@ describeOnDatabase('a deleted session', (database) => {
   const say = async (id: string, text: string) => {
     await gateway.deliver({ id, from: 'ada', text, conversation: 'c1' })
     const isAnswered = async () => {
-      const [books] = await gateway.deps.receipts.books()
+      const [books] = await readLedger(gateway.deps.db)
       return books !== undefined && books.inFlight === 0 && books.answered === Number(id.slice(1))
     }
     await settleUntil(gateway, isAnswered, 60_000)
@@ -61,13 +64,13 @@ describeOnDatabase('a deleted session', (database) => {
   test('leaves no word of it anywhere, and the next message begins a new one', async () => {
     await say('m1', 'the secret plan')
     expect((await tablesWith('secret plan')).length).toBeGreaterThan(3)
-    const store = createSessionStore(database(), 'default')
-    const [session] = await store.list({}, page)
-    expect(await store.delete({}, session?.id ?? '', 'operator:test')).toBe('deleted')
+    const store = openTenantDb(database(), 'default')
+    const [session] = await listSessions(store, {}, page)
+    expect(await deleteSession(store, {}, session?.id ?? '', 'operator:test')).toBe('deleted')
     expect(await tablesWith('secret plan')).toEqual([])
-    expect(await gateway.deps.receipts.books()).toMatchObject([{ received: 1, answered: 1, inFlight: 0 }])
+    expect(await readLedger(gateway.deps.db)).toMatchObject([{ received: 1, answered: 1, inFlight: 0 }])
     await say('m2', 'hello again')
-    const left = await store.list({}, page)
+    const left = await listSessions(store, {}, page)
     expect(left.map(({ id, lines }) => [id === session?.id, lines])).toEqual([[false, 2]])
   }, 120_000)
 })

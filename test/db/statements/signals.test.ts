@@ -1,11 +1,13 @@
 // Waking between replicas: a NOTIFY says which pump has work, and its own sender leaves it alone.
+
 import { expect, test } from 'vitest'
 import { type Database, statement, type WakingWork } from '../../../src/db/client.ts'
-import { createInboxStore } from '../../../src/db/inbox.ts'
+import { acceptDrafts } from '../../../src/db/inbox.ts'
 import { openPostgres } from '../../../src/db/postgres.ts'
 import { aDraft } from '../../doubles/inbox-drafts.ts'
 import { describeOnPostgres } from '../../setup/databases.ts'
 import { takeDatabase } from '../../setup/pooled-database.ts'
+import { openTenantDb } from '../../setup/tenant-db.ts'
 
 /** What an older release says. */
 const sayNothing = statement('test_notify', `select pg_notify('parley_wake', '')`)
@@ -19,7 +21,7 @@ describeOnPostgres('waking', (adminUrl) => {
     const [sender, other] = [await listening(clone.url), await listening(clone.url)]
     // Each is woken once when its subscription stands.
     expect([sender.heard.splice(0), other.heard.splice(0)]).toEqual([['anything'], ['anything']])
-    await createInboxStore(sender.database).accept([aDraft()])
+    await acceptDrafts(openTenantDb(sender.database), [aDraft()])
     // Notifications keep their order: when the last one is there, so are those before it.
     await other.database.query(say, ['sends from-somebody-else'])
     await sender.database.query(sayNothing, [])

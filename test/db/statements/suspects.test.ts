@@ -1,16 +1,18 @@
 // Which absences count as the death of a process on its turn, and which turns are suspected after it.
+
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { statement } from '../../../src/db/client.ts'
-import { createHealthStore } from '../../../src/db/health.ts'
-import { createInboxStore } from '../../../src/db/inbox.ts'
+import { sampleHealth } from '../../../src/db/health.ts'
+import { acceptDrafts } from '../../../src/db/inbox.ts'
 import { expireLanes } from '../../../src/db/open-turn.ts'
-import { createSuspectStore } from '../../../src/db/suspects.ts'
+import { findSuspectTurns, freeLanesOfDeadHolder, leaveHeldLanes, reclaimTurn } from '../../../src/db/suspects.ts'
 import { type HeldLane, noAccessBasis } from '../../../src/db/turn-rows.ts'
-import { createTurnStore } from '../../../src/db/turns.ts'
+import { claimTurns, completeTurn, openTurn, releaseLane, resumeTurn, splitTurn } from '../../../src/db/turns.ts'
 import { aDraft } from '../../doubles/inbox-drafts.ts'
 import { silentEnd } from '../../doubles/turn-result.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
+import { openTenantDb } from '../../setup/tenant-db.ts'
 
 const expire = statement('test_expire', "update lanes set lease_until = now() - interval '1 second'")
 const crashesOf = statement('test_crashes', 'select cardinality(crash_epochs) as crashes from turns where id = $1')
@@ -18,14 +20,15 @@ const crashesOf = statement('test_crashes', 'select cardinality(crash_epochs) as
 describeOnDatabase('a turn whose holder is gone', (database) => {
   const process = (holder: string) => {
     const lease = { holder, leaseMs: 60_000, tenant: 'default' }
-    return { ...createTurnStore(database(), lease), ...createSuspectStore(database(), lease) }
+    return { ...openTenantDb(database(), lease), ...openTenantDb(database(), lease) }
   }
   const fill = (...ids: string[]) =>
-    createInboxStore(database()).accept(
+    acceptDrafts(
+      openTenantDb(database()),
       ids.map((messageId) => aDraft({ messageId, candidates: [messageId.split('.')[0] ?? ''] })),
     )
   const claim = async (holder: string, crashes?: string): Promise<HeldLane> => {
-    const [held] = await process(holder).claim(1, undefined, crashes)
+    const [held] = await claimTurns(process(holder), 1, undefined, crashes)
     if (held === undefined) throw new Error('nothing to claim')
     return held
   }
@@ -34,13 +37,13 @@ describeOnDatabase('a turn whose holder is gone', (database) => {
     await fill('c1.a')
     const held = await claim(holder)
     const id = randomUUID()
-    expect(await process(holder).open(held, newTurn(id, held), [])).toBe(true)
+    expect(await openTurn(process(holder), held, newTurn(id, held), [])).toBe(true)
     return { held, id }
   }
   /** The next process goes on with it, and is gone as well. */
   const goOn = async (holder: string, id: string): Promise<HeldLane> => {
     const held = await claim(holder)
-    expect(await process(holder).resume(held, id)).toBe(true)
+    expect(await resumeTurn(process(holder), held, id)).toBe(true)
     return held
   }
   const vanish = () => database().query(expire, [])
@@ -52,7 +55,7 @@ describeOnDatabase('a turn whose holder is gone', (database) => {
     expect((await goOn('b', id)).openTurn).toMatchObject({ crashes: 1 })
     await vanish()
     expect((await goOn('c', id)).openTurn).toMatchObject({ crashes: 2 })
-    const signs = await createHealthStore(database(), 'default', { contentDays: 30, receiptDays: 30 }).read()
+    const signs = await sampleHealth(openTenantDb(database(), 'default'), { contentDays: 30, receiptDays: 30 })
     expect(signs.filter(({ kind }) => kind === 'crash')).toMatchObject([{ total: 2 }])
     expect(signs.filter(({ kind }) => kind === 'suspect')).toMatchObject([{ current: 1 }])
   })
@@ -68,11 +71,11 @@ describeOnDatabase('a turn whose holder is gone', (database) => {
 
   test('is not counted for one that stopped in order, at a step or after its grace', async () => {
     const { id, held } = await begin('a')
-    expect(await process('a').release(held, 0, 'stopping')).toBe(true)
+    expect(await releaseLane(process('a'), held, 0, 'stopping')).toBe(true)
     await goOn('b', id)
-    await process('b').leave()
+    await leaveHeldLanes(process('b'))
     // It may still be at work for a moment.
-    expect(await process('c').claim(1)).toEqual([])
+    expect(await claimTurns(process('c'), 1)).toEqual([])
     await vanish()
     expect((await goOn('c', id)).openTurn).toMatchObject({ crashes: 0 })
   })
@@ -90,33 +93,33 @@ describeOnDatabase('a turn whose holder is gone', (database) => {
     await vanish()
     await goOn('c', id)
     expect(await crashes(id)).toBe(2)
-    await process('a').comeBack(held, id)
-    await process('a').comeBack(held, id)
+    await reclaimTurn(process('a'), held, id)
+    await reclaimTurn(process('a'), held, id)
     expect(await crashes(id)).toBe(1)
-    await process('b').comeBack(second, id)
+    await reclaimTurn(process('b'), second, id)
     expect(await crashes(id)).toBe(0)
   })
 
   test('is not counted any more once a frozen one has said that it is there', async () => {
     const { id, held } = await begin('a')
-    await process('a').comeBack(held, id)
+    await reclaimTurn(process('a'), held, id)
     await vanish()
     expect((await goOn('b', id)).openTurn).toMatchObject({ crashes: 0 })
   })
 
   test('goes on at once when its process is known to be dead, and counts unless we ended it', async () => {
     const { id } = await begin('a')
-    await process('gateway').bury('a', 'ended')
+    await freeLanesOfDeadHolder(process('gateway'), 'a', 'ended')
     expect((await goOn('b', id)).openTurn).toMatchObject({ crashes: 0 })
-    await process('gateway').bury('b', 'crashed')
+    await freeLanesOfDeadHolder(process('gateway'), 'b', 'crashed')
     expect((await goOn('c', id)).openTurn).toMatchObject({ crashes: 1 })
   })
 
   test('counts at the next start on a database of its own, but not for a process that may still be leaving', async () => {
     const { id } = await begin('suspects x')
     await database().query(expireLanes, ['suspects '])
-    expect(await process('b').claim(1)).toEqual([])
-    await process('gateway').bury('suspects x', 'ended')
+    expect(await claimTurns(process('b'), 1)).toEqual([])
+    await freeLanesOfDeadHolder(process('gateway'), 'suspects x', 'ended')
     await goOn('a', id)
     await database().query(expireLanes, ['suspects '])
     expect((await goOn('b', id)).openTurn).toMatchObject({ crashes: 1 })
@@ -124,38 +127,38 @@ describeOnDatabase('a turn whose holder is gone', (database) => {
 
   test('is for those who take suspects, by how often that happened; others find the lane when it is over', async () => {
     const { id } = await begin('a')
-    expect(await process('a').find()).toEqual([])
+    expect(await findSuspectTurns(process('a'))).toEqual([])
     await vanish()
     // Found by a gateway that does not run suspects, which gives it back.
     const found = await claim('b', '{[0,1)}')
     expect(found.openTurn).toMatchObject({ crashes: 1 })
-    expect(await process('b').release(found, 0, 'untouched')).toBe(true)
-    expect(await process('b').claim(1, undefined, '{[0,1)}')).toEqual([])
-    expect(await process('b').find()).toEqual([{ crashes: 1, turns: 1 }])
+    expect(await releaseLane(process('b'), found, 0, 'untouched')).toBe(true)
+    expect(await claimTurns(process('b'), 1, undefined, '{[0,1)}')).toEqual([])
+    expect(await findSuspectTurns(process('b'))).toEqual([{ crashes: 1, turns: 1 }])
     const held = await claim('c', '{[1,2)}')
-    expect(await process('c').resume(held, id)).toBe(true)
-    expect(await process('b').find()).toEqual([])
+    expect(await resumeTurn(process('c'), held, id)).toBe(true)
+    expect(await findSuspectTurns(process('b'))).toEqual([])
     // The next death makes it somebody else's before it is counted.
     await vanish()
-    expect(await process('b').find()).toEqual([{ crashes: 2, turns: 1 }])
-    expect(await process('b').claim(1, undefined, '{[0,1),[4,)}')).toEqual([])
+    expect(await findSuspectTurns(process('b'))).toEqual([{ crashes: 2, turns: 1 }])
+    expect(await claimTurns(process('b'), 1, undefined, '{[0,1),[4,)}')).toEqual([])
     const last = await claim('d', '{[2,4)}')
-    expect(await process('d').resume(last, id)).toBe(true)
-    expect(await process('d').complete(last, silentEnd({ ...newTurn(id, last) }))).toBeDefined()
+    expect(await resumeTurn(process('d'), last, id)).toBe(true)
+    expect(await completeTurn(process('d'), last, silentEnd({ ...newTurn(id, last) }))).toBeDefined()
     await fill('c1.b')
-    expect(await process('b').claim(1, undefined, '{[0,1)}')).toHaveLength(1)
+    expect(await claimTurns(process('b'), 1, undefined, '{[0,1)}')).toHaveLength(1)
   })
 
   test('that is split leaves its crashes to each of its messages', async () => {
     const { id } = await begin('a')
     await vanish()
     const held = await goOn('b', id)
-    expect(await process('b').split(held, id, { delayMs: 0, code: 'interrupted' })).toBe(true)
-    expect(await process('b').claim(1, undefined, '{[0,1)}')).toEqual([])
-    expect(await process('b').find()).toEqual([{ crashes: 1, turns: 1 }])
+    expect(await splitTurn(process('b'), held, id, { delayMs: 0, code: 'interrupted' })).toBe(true)
+    expect(await claimTurns(process('b'), 1, undefined, '{[0,1)}')).toEqual([])
+    expect(await findSuspectTurns(process('b'))).toEqual([{ crashes: 1, turns: 1 }])
     const alone = await claim('c', '{[1,2)}')
     const next = randomUUID()
-    expect(await process('c').open(alone, { ...newTurn(next, alone), parentTurn: id }, [])).toBe(true)
+    expect(await openTurn(process('c'), alone, { ...newTurn(next, alone), parentTurn: id }, [])).toBe(true)
     await vanish()
     expect((await claim('d')).openTurn).toMatchObject({ id: next, crashes: 2 })
   })

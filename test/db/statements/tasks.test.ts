@@ -1,16 +1,18 @@
 // Tasks in rows: asked for with their message, gone on with by their owner alone, over once, watched from any number.
+
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { TaskState } from '../../../src/contract/index.ts'
 import { type Database, statement } from '../../../src/db/client.ts'
-import { createInboxStore, type DraftTask } from '../../../src/db/inbox.ts'
+import { acceptDrafts, type DraftTask } from '../../../src/db/inbox.ts'
 import { createTaskStore } from '../../../src/db/tasks.ts'
 import type { HeldLane, NewTurn } from '../../../src/db/turn-rows.ts'
-import { createTurnStore } from '../../../src/db/turns.ts'
+import { claimTurns, completeTurn, openTurn } from '../../../src/db/turns.ts'
 import { createSeal } from '../../../src/gateway/seal.ts'
 import { aDraft } from '../../doubles/inbox-drafts.ts'
 import { silentEnd } from '../../doubles/turn-result.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
+import { openTenantDb } from '../../setup/tenant-db.ts'
 
 const alice = 'test:alice'
 const claim = (known: string | null = null): DraftTask => ({ known, contextId: 'c1', dialect: '1.0', metadata: {} })
@@ -35,10 +37,10 @@ const storeOf = (database: Database) =>
 
 describeOnDatabase('tasks', (database) => {
   const tasks = () => storeOf(database())
-  const turns = () => createTurnStore(database(), { holder: 'a', leaseMs: 60_000, tenant: 'default' })
+  const turns = () => openTenantDb(database(), { holder: 'a', leaseMs: 60_000, tenant: 'default' })
   const ask = async (messageId: string, task: DraftTask = claim(), subject = alice, content = messageId) => {
     const draft = aDraft({ messageId, dedupe: `${subject} ${messageId}`, content, subject, task, candidates: ['c1'] })
-    const [outcome] = await createInboxStore(database()).accept([draft])
+    const [outcome] = await acceptDrafts(openTenantDb(database()), [draft])
     return outcome
   }
   const newTask = async (messageId = 'm1', subject = alice): Promise<string> => {
@@ -47,11 +49,11 @@ describeOnDatabase('tasks', (database) => {
     return outcome.inboxId
   }
   const openNext = async (): Promise<{ readonly lane: HeldLane; readonly turn: NewTurn }> => {
-    const [lane] = await turns().claim(1)
+    const [lane] = await claimTurns(turns(), 1)
     const row = lane?.messages[0]
     if (lane === undefined || row === undefined) throw new Error('nothing waits')
     const turn = turnFor(lane, row.id, row.taskId)
-    expect(await turns().open(lane, turn, [])).toBe(true)
+    expect(await openTurn(turns(), lane, turn, [])).toBe(true)
     return { lane, turn }
   }
   const answer = async (state: TaskState, text: string): Promise<void> => {
@@ -59,7 +61,7 @@ describeOnDatabase('tasks', (database) => {
     const response = said(text)
     const event = { type: 'done', response, task_state: state }
     const end = { state: 'answered', leadState: 'answered', leadReason: null, taskState: state, response } as const
-    await turns().complete(lane, silentEnd(turn, { ...end, events: [{ key: `${turn.id}:0`, event }] }))
+    await completeTurn(turns(), lane, silentEnd(turn, { ...end, events: [{ key: `${turn.id}:0`, event }] }))
   }
 
   test('are submitted with their message, work with its turn, and end with its answer', async () => {
@@ -77,7 +79,7 @@ describeOnDatabase('tasks', (database) => {
       taskState: 'completed',
       response,
     } as const
-    await turns().complete(lane, silentEnd(turn, { ...end, events: [{ key: 'k', event }] }))
+    await completeTurn(turns(), lane, silentEnd(turn, { ...end, events: [{ key: 'k', event }] }))
     expect(await tasks().find(id, alice)).toMatchObject({ state: 'completed', said: response })
     const news = await tasks().news(id, { order: -1, seq: -1 }, 10)
     expect(news?.lines.map(({ order, seq, event: { type } }) => [order, seq, type])).toEqual([
@@ -113,7 +115,11 @@ describeOnDatabase('tasks', (database) => {
     const id = await newTask()
     const { lane, turn } = await openNext()
     expect((await ask('m2', claim(id)))?.kind).toBe('accepted')
-    await turns().complete(lane, silentEnd(turn, { taskState: 'completed', leadState: 'answered', state: 'answered' }))
+    await completeTurn(
+      turns(),
+      lane,
+      silentEnd(turn, { taskState: 'completed', leadState: 'answered', state: 'answered' }),
+    )
     expect((await tasks().find(id, alice))?.state).toBe('submitted')
     await answer('completed', 'both')
     expect((await tasks().find(id, alice))?.state).toBe('completed')
@@ -121,11 +127,11 @@ describeOnDatabase('tasks', (database) => {
 
   test('are rejected with a message that is refused', async () => {
     const id = await newTask()
-    const [lane] = await turns().claim(1)
+    const [lane] = await claimTurns(turns(), 1)
     if (lane === undefined) throw new Error('nothing waits')
     const ground = { accessRule: null, subject: null, evidence: null }
     const refusal = { ...ground, id, state: 'refused', reason: 'blocked', tombstone: false, pairingId: null } as const
-    await turns().open(lane, null, [refusal])
+    await openTurn(turns(), lane, null, [refusal])
     expect((await tasks().find(id, alice))?.state).toBe('rejected')
   })
 
@@ -143,7 +149,11 @@ describeOnDatabase('tasks', (database) => {
     const id = await newTask()
     const { lane, turn } = await openNext()
     expect(await tasks().cancel(id, alice)).toBe('cancelled')
-    await turns().complete(lane, silentEnd(turn, { taskState: 'completed', leadState: 'answered', state: 'answered' }))
+    await completeTurn(
+      turns(),
+      lane,
+      silentEnd(turn, { taskState: 'completed', leadState: 'answered', state: 'answered' }),
+    )
     expect((await tasks().find(id, alice))?.state).toBe('cancelled')
   })
 

@@ -1,58 +1,69 @@
 // Two tenants in one database with equal ids everywhere: a store is given, counts and shows its own tenant's rows only.
+
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { claimControlLanes, claimLanes } from '../../../src/db/claim-lanes.ts'
 import { type Database, statement } from '../../../src/db/client.ts'
-import { createDueStore } from '../../../src/db/due.ts'
-import { createExplainStore } from '../../../src/db/explain.ts'
-import { createHealthStore } from '../../../src/db/health.ts'
-import { createInboxStore, type InboxDraft } from '../../../src/db/inbox.ts'
-import { claimSends, createOutboxStore } from '../../../src/db/outbox.ts'
-import { createDeliveryStore, createReceiptStore } from '../../../src/db/receipts.ts'
-import { createReplayStore } from '../../../src/db/replay.ts'
+import { readNextDueMs } from '../../../src/db/due.ts'
+import { readTimelineFacts, searchNewestTimelines, searchTimelines } from '../../../src/db/explain.ts'
+import { sampleHealth } from '../../../src/db/health.ts'
+import { acceptDrafts, type InboxDraft } from '../../../src/db/inbox.ts'
+import { claimSends, claimSendsSql } from '../../../src/db/outbox.ts'
+import {
+  dropDelivery,
+  findReceipt,
+  getDelivery,
+  listDeliveries,
+  listEndedMessages,
+  readLedger,
+  resubmitMessage,
+  retryDelivery,
+} from '../../../src/db/receipts.ts'
+import { findReplay } from '../../../src/db/replay.ts'
 import { createSweepStore } from '../../../src/db/retention.ts'
-import { createRunStore } from '../../../src/db/runs.ts'
-import { createSessionStore } from '../../../src/db/sessions.ts'
+import { cancelRun, findRuns, listRuns } from '../../../src/db/runs.ts'
+import { deleteSession, findSession } from '../../../src/db/sessions.ts'
 import { fireTimers } from '../../../src/db/signals.ts'
-import { createSignalStore, createTranscriptStore } from '../../../src/db/transcripts.ts'
-import { createTurnStore } from '../../../src/db/turns.ts'
+import { createTranscriptStore, fireDueTimers } from '../../../src/db/transcripts.ts'
+import { claimControlTurns, claimTurns } from '../../../src/db/turns.ts'
 import { aDraft } from '../../doubles/inbox-drafts.ts'
 import { anAction, pauseTurn } from '../../doubles/paused-turn.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
+import { openTenantDb } from '../../setup/tenant-db.ts'
 
 const lease = (tenant: string) => ({ holder: tenant, leaseMs: 60_000, tenant })
 const page = { limit: 50, before: null, connection: null }
 
 describeOnDatabase('two tenants in one database', (database) => {
   const accept = (tenant: string, changes: Partial<InboxDraft> = {}) =>
-    createInboxStore(database()).accept([aDraft({ tenant, id: randomUUID(), ...changes })])
+    acceptDrafts(openTenantDb(database()), [aDraft({ tenant, id: randomUUID(), ...changes })])
 
   test('the same platform ids are two messages, each deduped in its own tenant', async () => {
     expect(await accept('acme')).toMatchObject([{ kind: 'accepted', flagged: false }])
     expect(await accept('globex')).toMatchObject([{ kind: 'accepted', flagged: false }])
     expect(await accept('acme')).toMatchObject([{ kind: 'duplicate' }])
-    expect(await createReceiptStore(database(), 'acme').books()).toMatchObject([
+    expect(await readLedger(openTenantDb(database(), 'acme'))).toMatchObject([
       { tenant: 'acme', received: 1, duplicates: 1 },
     ])
-    expect(await createReceiptStore(database(), 'globex').books()).toMatchObject([{ received: 1, duplicates: 0 }])
+    expect(await readLedger(openTenantDb(database(), 'globex'))).toMatchObject([{ received: 1, duplicates: 0 }])
   })
 
   test('work is claimed by its own tenant, however long the other waits', async () => {
     await accept('globex')
-    expect(await createTurnStore(database(), lease('acme')).claim(10)).toEqual([])
-    expect(await createTurnStore(database(), lease('acme')).claimControl(10)).toEqual([])
-    expect(await createDueStore(database(), 'acme').nextDueMs()).toBeUndefined()
-    expect(await createDueStore(database(), 'globex').nextDueMs()).toBe(0)
-    expect(await createTurnStore(database(), lease('globex')).claim(10)).toMatchObject([{ tenant: 'globex' }])
+    expect(await claimTurns(openTenantDb(database(), lease('acme')), 10)).toEqual([])
+    expect(await claimControlTurns(openTenantDb(database(), lease('acme')), 10)).toEqual([])
+    expect(await readNextDueMs(openTenantDb(database(), 'acme'))).toBeUndefined()
+    expect(await readNextDueMs(openTenantDb(database(), 'globex'))).toBe(0)
+    expect(await claimTurns(openTenantDb(database(), lease('globex')), 10)).toMatchObject([{ tenant: 'globex' }])
   })
 
   test('timers fire and calls go out for their own tenant', async () => {
     await pauseTurn(database(), { actions: [anAction({ expiresInMs: -1 })] })
     await database().query(callOf('default'), [randomUUID()])
-    expect(await createSignalStore(database(), 'acme').fireDue(10)).toBe(0)
-    expect(await createOutboxStore(database(), lease('acme')).claim(10)).toEqual([])
-    expect(await createSignalStore(database(), 'default').fireDue(10)).toBe(1)
-    expect(await createOutboxStore(database(), lease('default')).claim(10)).toHaveLength(1)
+    expect(await fireDueTimers(openTenantDb(database(), 'acme'), 10)).toBe(0)
+    expect(await claimSends(openTenantDb(database(), lease('acme')), 10)).toEqual([])
+    expect(await fireDueTimers(openTenantDb(database(), 'default'), 10)).toBe(1)
+    expect(await claimSends(openTenantDb(database(), lease('default')), 10)).toHaveLength(1)
   })
 
   test('whoever holds an id of another tenant finds nothing under it, and changes nothing', async () => {
@@ -60,7 +71,7 @@ describeOnDatabase('two tenants in one database', (database) => {
     const call = randomUUID()
     await database().query(callOf('default', 'dead'), [call])
     await accept('default', { messageId: 'dead', dedupe: 'dead', content: 'dead', state: 'dead' })
-    const [row] = await createReceiptStore(database(), 'default').list('dead', page)
+    const [row] = await listEndedMessages(openTenantDb(database(), 'default'), 'dead', page)
     const inboxId = row?.id ?? ''
     await database().query(inConversation, [inboxId])
     const { sessionId } = await sessionOf(database(), turnId)
@@ -71,15 +82,15 @@ describeOnDatabase('two tenants in one database', (database) => {
       expect(isNothing(await read(ours)), `its own tenant sees no ${what}`).toBe(false)
     }
     // In the order of weight: the last ones would change what the others looked for.
-    expect(await theirs.runs.cancel(turnId, 'acme')).toBeUndefined()
-    expect(await theirs.deliveries.retry(call, 'operator:test')).toBe(false)
-    expect(await theirs.deliveries.drop(call, 'operator:test')).toBe(false)
-    expect(await theirs.receipts.resubmit(inboxId, 'operator:test')).toBe(false)
-    expect(await theirs.sessions.delete({}, sessionId, 'operator:test')).toBe('none')
-    expect(await ours.runs.cancel(turnId, 'me')).toMatchObject({ kind: 'cancelled' })
-    expect(await ours.deliveries.drop(call, 'operator:test')).toBe(true)
-    expect(await ours.receipts.resubmit(inboxId, 'operator:test')).toBe(true)
-    expect(await ours.sessions.delete({}, sessionId, 'operator:test')).toBe('deleted')
+    expect(await cancelRun(theirs.db, turnId, 'acme')).toBeUndefined()
+    expect(await retryDelivery(theirs.db, call, 'operator:test')).toBe(false)
+    expect(await dropDelivery(theirs.db, call, 'operator:test')).toBe(false)
+    expect(await resubmitMessage(theirs.db, inboxId, 'operator:test')).toBe(false)
+    expect(await deleteSession(theirs.db, {}, sessionId, 'operator:test')).toBe('none')
+    expect(await cancelRun(ours.db, turnId, 'me')).toMatchObject({ kind: 'cancelled' })
+    expect(await dropDelivery(ours.db, call, 'operator:test')).toBe(true)
+    expect(await resubmitMessage(ours.db, inboxId, 'operator:test')).toBe(true)
+    expect(await deleteSession(ours.db, {}, sessionId, 'operator:test')).toBe('deleted')
   })
 
   test('a tenant sweeps by its own configuration, and counts its own', async () => {
@@ -87,11 +98,11 @@ describeOnDatabase('two tenants in one database', (database) => {
     await accept('acme', { state: 'ignored' })
     await accept('globex', { state: 'ignored' })
     await database().query(statement('test_age', "update inbox set ended_at = now() - interval '1 hour'"), [])
-    const signs = await createHealthStore(database(), 'acme', policy).read()
+    const signs = await sampleHealth(openTenantDb(database(), 'acme'), policy)
     expect(signs.filter(({ kind }) => kind === 'message')).toMatchObject([{ total: 1 }])
     expect(await createSweepStore(database(), 'acme').sweep(policy)).toBeGreaterThan(0)
-    expect(await createReceiptStore(database(), 'acme').books()).toEqual([])
-    expect(await createReceiptStore(database(), 'globex').books()).toMatchObject([{ ignored: 1 }])
+    expect(await readLedger(openTenantDb(database(), 'acme'))).toEqual([])
+    expect(await readLedger(openTenantDb(database(), 'globex'))).toMatchObject([{ ignored: 1 }])
   })
 
   test('sessions nobody agreed to keep, and messages that wait for a pairing, end by the rounds of their own tenant', async () => {
@@ -113,7 +124,7 @@ describeOnDatabase('two tenants in one database', (database) => {
   test.each([
     [claimLanes, 'lanes_due'],
     [claimControlLanes, 'lanes_control'],
-    [claimSends, 'send_lanes_due'],
+    [claimSendsSql, 'send_lanes_due'],
     [fireTimers, 'timers_due'],
   ])('$name finds the work of a tenant by its index, in the order it is due', async (claim, index) => {
     const explained = statement('test_explain', `explain (generic_plan, format json) ${claim.text}`)
@@ -164,35 +175,28 @@ async function sessionOf(database: Database, turnId: string): Promise<{ sessionI
 type Stores = ReturnType<typeof storesOf>
 
 function storesOf(database: Database, tenant: string) {
-  return {
-    receipts: createReceiptStore(database, tenant),
-    deliveries: createDeliveryStore(database, tenant),
-    runs: createRunStore(database, lease(tenant)),
-    sessions: createSessionStore(database, tenant),
-    transcripts: createTranscriptStore(database, tenant),
-    explain: createExplainStore(database, tenant),
-    replay: createReplayStore(database, tenant),
-  }
+  return { db: openTenantDb(database, lease(tenant)), transcripts: createTranscriptStore(database, tenant) }
 }
 
 function looks(inboxId: string, turnId: string, call: string, sessionId: string) {
   const message = { kind: 'message', id: inboxId } as const
   return {
-    'the receipt': (at: Stores) => at.receipts.find(inboxId),
-    'the dead': (at: Stores) => at.receipts.list('dead', page),
-    'a delivery': (at: Stores) => at.deliveries.show(call),
-    'the deliveries': (at: Stores) => at.deliveries.list(['dead'], page),
-    'a run': (at: Stores) => at.runs.find(turnId),
-    'the runs': (at: Stores) => at.runs.list({ limit: 10, before: null, status: null }),
-    'a session': (at: Stores) => at.sessions.find({}, sessionId),
-    'a message by id': (at: Stores) => at.explain.search(inboxId, [], 5),
-    'a message by its platform id': (at: Stores) => at.explain.search('dead', [], 5),
-    'a delivery by the id of the vendor': (at: Stores) => at.explain.search('vendor-1', [], 5),
-    'a message by its trace': (at: Stores) => at.explain.searchNewest(aDraft().traceId, 5),
-    'the story of a message': async (at: Stores) => (await at.explain.read(message)).message,
-    'the story of a turn': async (at: Stores) => (await at.explain.read({ kind: 'turn', id: turnId })).turns,
-    'the story of a delivery': async (at: Stores) => (await at.explain.read({ kind: 'delivery', id: call })).deliveries,
-    'a replay': (at: Stores) => at.replay.find(inboxId, 1, 1),
+    'the receipt': (at: Stores) => findReceipt(at.db, inboxId),
+    'the dead': (at: Stores) => listEndedMessages(at.db, 'dead', page),
+    'a delivery': (at: Stores) => getDelivery(at.db, call),
+    'the deliveries': (at: Stores) => listDeliveries(at.db, ['dead'], page),
+    'a run': (at: Stores) => findRuns(at.db, turnId),
+    'the runs': (at: Stores) => listRuns(at.db, { limit: 10, before: null, status: null }),
+    'a session': (at: Stores) => findSession(at.db, {}, sessionId),
+    'a message by id': (at: Stores) => searchTimelines(at.db, inboxId, [], 5),
+    'a message by its platform id': (at: Stores) => searchTimelines(at.db, 'dead', [], 5),
+    'a delivery by the id of the vendor': (at: Stores) => searchTimelines(at.db, 'vendor-1', [], 5),
+    'a message by its trace': (at: Stores) => searchNewestTimelines(at.db, aDraft().traceId, 5),
+    'the story of a message': async (at: Stores) => (await readTimelineFacts(at.db, message)).message,
+    'the story of a turn': async (at: Stores) => (await readTimelineFacts(at.db, { kind: 'turn', id: turnId })).turns,
+    'the story of a delivery': async (at: Stores) =>
+      (await readTimelineFacts(at.db, { kind: 'delivery', id: call })).deliveries,
+    'a replay': (at: Stores) => findReplay(at.db, inboxId, 1, 1),
   }
 }
 

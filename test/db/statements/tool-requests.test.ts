@@ -1,28 +1,32 @@
 // Tools that run elsewhere: answered once; a later answer is told what there is (L-50).
+
 import { expect, test } from 'vitest'
 import { cancelledResult, submittedResult } from '../../../src/agents/client-tools.ts'
 import { statement } from '../../../src/db/client.ts'
-import { createToolRequestStore } from '../../../src/db/tool-requests.ts'
-import { createSignalStore } from '../../../src/db/transcripts.ts'
+import { answerToolRequest, getToolRequest, listToolRequests, loadToolRequest } from '../../../src/db/tool-requests.ts'
+import { fireDueTimers } from '../../../src/db/transcripts.ts'
 import { aRequest, owner, pauseTurn, tenant, type Wake, wakes } from '../../doubles/paused-turn.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
+import { openTenantDb } from '../../setup/tenant-db.ts'
 
 const all = { tenant, owner: null, conversationId: null }
 const due = statement('test_due', `update timers set due_at = now() - interval '1 s'`)
 
 describeOnDatabase('requests for tools that run elsewhere', (database) => {
-  const store = () => createToolRequestStore(database())
+  const store = () => openTenantDb(database())
   const woken = () => database().query<Wake>(wakes, [])
   const opened = submittedResult({ result: 'open' })
 
   test('are shown without secrets, and with their parameters to whoever runs the tool', async () => {
     const request = aRequest()
     await pauseTurn(database(), { requests: [request] })
-    const listed = await store().list(all, { status: 'runtime_tool_pending', limit: 10, before: null })
+    const listed = await listToolRequests(store(), all, { status: 'runtime_tool_pending', limit: 10, before: null })
     expect(listed).toMatchObject([{ id: request.id, tool_name: 'client/open', owner }])
     expect(JSON.stringify(listed)).not.toContain('canary')
-    expect(await store().get(all, request.requestId)).toMatchObject({ parameters: { door: 3, pin: 'canary-pin' } })
-    expect(await store().get({ ...all, owner: 'test:bob' }, request.id)).toBeUndefined()
+    expect(await getToolRequest(store(), all, request.requestId)).toMatchObject({
+      parameters: { door: 3, pin: 'canary-pin' },
+    })
+    expect(await getToolRequest(store(), { ...all, owner: 'test:bob' }, request.id)).toBeUndefined()
   })
 
   test('that are answered wake their conversation once; the first answer stays', async () => {
@@ -30,7 +34,7 @@ describeOnDatabase('requests for tools that run elsewhere', (database) => {
     const { turnId } = await pauseTurn(database(), { requests: [request] })
     const answers = await Promise.all(
       ['a', 'b', 'c'].map((value) =>
-        store().answer(all, request.requestId, submittedResult({ result: value }), `test:${value}`),
+        answerToolRequest(store(), all, request.requestId, submittedResult({ result: value }), `test:${value}`),
       ),
     )
     expect(answers.filter((each) => each.kind === 'answered' && !each.isDuplicate)).toHaveLength(1)
@@ -51,9 +55,9 @@ describeOnDatabase('requests for tools that run elsewhere', (database) => {
     const request = aRequest()
     await pauseTurn(database(), { requests: [request] })
     await database().query(due, [])
-    await createSignalStore(database(), 'default').fireDue(10)
-    expect(await store().answer(all, request.id, opened, owner)).toMatchObject({ reason: 'not_pending' })
-    expect(await store().answer(all, request.id, cancelledResult(), owner)).toMatchObject({
+    await fireDueTimers(openTenantDb(database(), 'default'), 10)
+    expect(await answerToolRequest(store(), all, request.id, opened, owner)).toMatchObject({ reason: 'not_pending' })
+    expect(await answerToolRequest(store(), all, request.id, cancelledResult(), owner)).toMatchObject({
       kind: 'answered',
       isDuplicate: true,
       request: { status: 'runtime_tool_timeout', cancelled: false },
@@ -64,10 +68,10 @@ describeOnDatabase('requests for tools that run elsewhere', (database) => {
   test('that were answered do not time out, and cannot be cancelled', async () => {
     const request = aRequest()
     await pauseTurn(database(), { requests: [request] })
-    await store().answer(all, request.id, opened, owner)
+    await answerToolRequest(store(), all, request.id, opened, owner)
     await database().query(due, [])
-    await createSignalStore(database(), 'default').fireDue(10)
-    expect(await store().answer(all, request.id, cancelledResult(), owner)).toMatchObject({
+    await fireDueTimers(openTenantDb(database(), 'default'), 10)
+    expect(await answerToolRequest(store(), all, request.id, cancelledResult(), owner)).toMatchObject({
       isDuplicate: true,
       request: { status: 'runtime_tool_completed', result: { success: true, result: { value: 'open' } } },
     })
@@ -77,11 +81,16 @@ describeOnDatabase('requests for tools that run elsewhere', (database) => {
   test('that are cancelled end as timed out, by somebody', async () => {
     const request = aRequest()
     await pauseTurn(database(), { requests: [request] })
-    await store().answer(all, request.id, cancelledResult(), owner)
-    expect(await store().load(tenant, request.id)).toMatchObject({ status: 'runtime_tool_timeout', isCancelled: true })
+    await answerToolRequest(store(), all, request.id, cancelledResult(), owner)
+    expect(await loadToolRequest(store(), tenant, request.id)).toMatchObject({
+      status: 'runtime_tool_timeout',
+      isCancelled: true,
+    })
   })
 
   test('nobody knows are not there', async () => {
-    expect(await store().answer(all, 'runtime-tool-unknown', opened, owner)).toMatchObject({ reason: 'not_found' })
+    expect(await answerToolRequest(store(), all, 'runtime-tool-unknown', opened, owner)).toMatchObject({
+      reason: 'not_found',
+    })
   })
 })

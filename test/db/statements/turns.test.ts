@@ -1,21 +1,26 @@
 // The turn queue's conformance kit: claims are exclusive, leases expire, a stale epoch writes nothing.
+
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { statement } from '../../../src/db/client.ts'
-import { createInboxStore } from '../../../src/db/inbox.ts'
+import { type Db, statement } from '../../../src/db/client.ts'
+import { acceptDrafts } from '../../../src/db/inbox.ts'
 import { createJournalStore } from '../../../src/db/journal.ts'
 import { createTakeOver } from '../../../src/db/take-over.ts'
+import { type FullSlots, type HeldLane, type NewTurn, noAccessBasis } from '../../../src/db/turn-rows.ts'
 import {
-  type FullSlots,
-  type HeldLane,
-  type NewTurn,
-  noAccessBasis,
-  type TurnStore,
-} from '../../../src/db/turn-rows.ts'
-import { createTurnStore } from '../../../src/db/turns.ts'
+  claimTurns,
+  completeTurn,
+  openTurn,
+  releaseLane,
+  renewLanes,
+  repairLane,
+  resumeTurn,
+  splitTurn,
+} from '../../../src/db/turns.ts'
 import { aDraft } from '../../doubles/inbox-drafts.ts'
 import { silentEnd } from '../../doubles/turn-result.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
+import { openTenantDb } from '../../setup/tenant-db.ts'
 
 const lane = statement(
   'test_lane',
@@ -26,37 +31,38 @@ const states = statement('test_states', 'select state, runs_alone as "runsAlone"
 const histories = statement('test_histories', 'select attempt, history from turns order by started_at')
 
 describeOnDatabase('the turn queue', (database) => {
-  const workerA = () => createTurnStore(database(), { holder: 'a', leaseMs: 60_000, tenant: 'default' })
-  const workerB = () => createTurnStore(database(), { holder: 'b', leaseMs: 60_000, tenant: 'default' })
+  const workerA = () => openTenantDb(database(), { holder: 'a', leaseMs: 60_000, tenant: 'default' })
+  const workerB = () => openTenantDb(database(), { holder: 'b', leaseMs: 60_000, tenant: 'default' })
   const fill = (...ids: string[]) =>
-    createInboxStore(database()).accept(
+    acceptDrafts(
+      openTenantDb(database()),
       ids.map((messageId) => aDraft({ messageId, candidates: [messageId.split('.')[0] ?? ''] })),
     )
-  const claimOne = async (store: TurnStore): Promise<HeldLane> => {
-    const [held] = await store.claim(1)
+  const claimOne = async (db: Db): Promise<HeldLane> => {
+    const [held] = await claimTurns(db, 1)
     if (held === undefined) throw new Error('nothing to claim')
     return held
   }
-  const open = async (store: TurnStore, held: HeldLane): Promise<NewTurn> => {
+  const open = async (db: Db, held: HeldLane): Promise<NewTurn> => {
     const turn = newTurn(held)
-    expect(await store.open(held, turn, [])).toBe(true)
+    expect(await openTurn(db, held, turn, [])).toBe(true)
     return turn
   }
 
   test('gives a lane to one worker at a time, with its messages in order', async () => {
     await fill('c1.a', 'c1.b', 'c2.a')
-    const held = await workerA().claim(10)
+    const held = await claimTurns(workerA(), 10)
     expect(held.map((each) => each.messages.map((row) => row.messageId)).toSorted()).toEqual([
       ['c1.a', 'c1.b'],
       ['c2.a'],
     ])
-    expect(await workerB().claim(10)).toEqual([])
+    expect(await claimTurns(workerB(), 10)).toEqual([])
   })
 
   test('shares many lanes among workers that ask at the same time, none twice', async () => {
     await fill(...Array.from({ length: 60 }, (_, index) => `c${index}.a`))
     const claims = await Promise.all(
-      Array.from({ length: 12 }, (_, index) => (index % 2 === 0 ? workerA() : workerB()).claim(10)),
+      Array.from({ length: 12 }, (_, index) => claimTurns(index % 2 === 0 ? workerA() : workerB(), 10)),
     )
     const ids = claims.flat().map((each) => each.conversationId)
     expect(ids).toHaveLength(60)
@@ -89,7 +95,7 @@ describeOnDatabase('the turn queue', (database) => {
   test('looks past agents and connections that hold all the slots they may, but not past commands for the gateway', async () => {
     const draft = (messageId: string, connection: string, agent: string, isControl = false) =>
       aDraft({ messageId, connection, agent, candidates: [messageId], isControl })
-    await createInboxStore(database()).accept([
+    await acceptDrafts(openTenantDb(database()), [
       draft('xa', 'c/x', 'a'),
       draft('xb', 'c/x', 'b'),
       draft('ya', 'c/y', 'a'),
@@ -98,8 +104,8 @@ describeOnDatabase('the turn queue', (database) => {
     ])
     const nobody = { agents: [], connections: [], pairs: [] }
     const claimedBeside = async (full: Partial<FullSlots>) => {
-      const held = await workerA().claim(10, { ...nobody, ...full })
-      for (const each of held) await workerA().release(each, 0, 'untouched')
+      const held = await claimTurns(workerA(), 10, { ...nobody, ...full })
+      for (const each of held) await releaseLane(workerA(), each, 0, 'untouched')
       return held.map(({ messages }) => messages[0]?.messageId).toSorted()
     }
     expect(await claimedBeside({ pairs: ['c/x a'] })).toEqual(['stop', 'xb', 'ya', 'yb'])
@@ -115,16 +121,16 @@ describeOnDatabase('the turn queue', (database) => {
     await database().query(expire, [])
     await fill('c2.a')
     const takeOver = createTakeOver({ leaseMs: 60_000, pollMs: 1_000 })
-    const cutOff = createTurnStore(database(), { holder: 'b', leaseMs: 60_000, tenant: 'default', takeOver })
+    const cutOff = openTenantDb(database(), { holder: 'b', leaseMs: 60_000, tenant: 'default', takeOver })
     // It last heard from the database a minute ago, by the database's own time: its claim may have been frozen since.
     takeOver.seen(Date.now() - 60_000)
-    expect((await cutOff.claim(10)).map((each) => each.messages[0]?.messageId)).toEqual(['c2.a'])
-    expect(await workerA().renew([held])).toEqual(new Set([held.conversationId]))
+    expect((await claimTurns(cutOff, 10)).map((each) => each.messages[0]?.messageId)).toEqual(['c2.a'])
+    expect(await renewLanes(workerA(), [held])).toEqual(new Set([held.conversationId]))
     await database().query(expire, [])
     const steady = createTakeOver({ leaseMs: 60_000, pollMs: 1_000 })
     steady.seen(Date.now())
-    const other = createTurnStore(database(), { holder: 'c', leaseMs: 60_000, tenant: 'default', takeOver: steady })
-    expect(await other.claim(10)).toHaveLength(2)
+    const other = openTenantDb(database(), { holder: 'c', leaseMs: 60_000, tenant: 'default', takeOver: steady })
+    expect(await claimTurns(other, 10)).toHaveLength(2)
   })
 
   test('lets a worker that lost its lane write nothing at all', async () => {
@@ -133,13 +139,13 @@ describeOnDatabase('the turn queue', (database) => {
     const turn = await open(workerA(), first)
     await database().query(expire, [])
     await claimOne(workerB())
-    expect(await workerA().complete(first, silentEnd(turn))).toBeUndefined()
-    expect(await workerA().release(first, 0, 'failed')).toBe(false)
-    expect(await workerA().split(first, turn.id, { delayMs: 0, code: 'agent_failed' })).toBe(false)
-    expect(await workerA().resume(first, turn.id)).toBe(false)
-    expect(await workerA().renew([first])).toEqual(new Set())
+    expect(await completeTurn(workerA(), first, silentEnd(turn))).toBeUndefined()
+    expect(await releaseLane(workerA(), first, 0, 'failed')).toBe(false)
+    expect(await splitTurn(workerA(), first, turn.id, { delayMs: 0, code: 'agent_failed' })).toBe(false)
+    expect(await resumeTurn(workerA(), first, turn.id)).toBe(false)
+    expect(await renewLanes(workerA(), [first])).toEqual(new Set())
     expect(await database().query(states, [])).toMatchObject([{ state: 'in_turn' }])
-    const journal = createJournalStore(database(), { holder: 'a' })
+    const journal = createJournalStore(openTenantDb(database(), { holder: 'a' }))
     const address = {
       conversationId: first.conversationId,
       epoch: first.epoch,
@@ -155,8 +161,8 @@ describeOnDatabase('the turn queue', (database) => {
     await fill('c1.a')
     const held = await claimOne(workerA())
     const turn = await open(workerA(), held)
-    expect(await workerA().complete(held, silentEnd(turn))).toBeDefined()
-    expect(await workerA().complete(held, silentEnd(turn))).toBeDefined()
+    expect(await completeTurn(workerA(), held, silentEnd(turn))).toBeDefined()
+    expect(await completeTurn(workerA(), held, silentEnd(turn))).toBeDefined()
     expect(await database().query(lane, [])).toEqual([{ pending: 0, holder: null, epoch: held.epoch, open: false }])
   })
 
@@ -166,9 +172,9 @@ describeOnDatabase('the turn queue', (database) => {
     const turn = await open(workerA(), late)
     await database().query(statement('test_expire', "update lanes set lease_until = now() - interval '1 s'"), [])
     const next = await claimOne(workerB())
-    expect(await workerB().resume(next, turn.id)).toBe(true)
-    expect(await workerB().complete(next, silentEnd(turn))).toBeDefined()
-    expect(await workerA().complete(late, silentEnd(turn))).toBeUndefined()
+    expect(await resumeTurn(workerB(), next, turn.id)).toBe(true)
+    expect(await completeTurn(workerB(), next, silentEnd(turn))).toBeDefined()
+    expect(await completeTurn(workerA(), late, silentEnd(turn))).toBeUndefined()
   })
 
   test('keeps what arrives during a turn waiting for the next one', async () => {
@@ -176,7 +182,7 @@ describeOnDatabase('the turn queue', (database) => {
     const held = await claimOne(workerA())
     const turn = await open(workerA(), held)
     await fill('c1.b')
-    await workerA().complete(held, silentEnd(turn))
+    await completeTurn(workerA(), held, silentEnd(turn))
     expect((await claimOne(workerB())).messages.map((row) => row.messageId)).toEqual(['c1.b'])
   })
 
@@ -184,7 +190,7 @@ describeOnDatabase('the turn queue', (database) => {
     await fill('c1.a', 'c1.b')
     const held = await claimOne(workerA())
     const turn = await open(workerA(), held)
-    expect(await workerA().split(held, turn.id, { delayMs: 0, code: 'agent_failed' })).toBe(true)
+    expect(await splitTurn(workerA(), held, turn.id, { delayMs: 0, code: 'agent_failed' })).toBe(true)
     const next = await claimOne(workerA())
     expect(next.messages.map((row) => [row.messageId, row.runsAlone, row.parentTurn])).toEqual([
       ['c1.a', true, turn.id],
@@ -197,10 +203,10 @@ describeOnDatabase('the turn queue', (database) => {
     const store = workerA()
     let held = await claimOne(store)
     const turn = await open(store, held)
-    await store.release(held, 0, 'failed', 'agent_failed')
+    await releaseLane(store, held, 0, 'failed', 'agent_failed')
     held = await claimOne(store)
-    await store.resume(held, turn.id)
-    await store.complete(held, silentEnd(turn))
+    await resumeTurn(store, held, turn.id)
+    await completeTurn(store, held, silentEnd(turn))
     expect(await database().query(histories, [])).toMatchObject([
       {
         history: [
@@ -213,9 +219,9 @@ describeOnDatabase('the turn queue', (database) => {
     await fill('c2.a')
     const long = await open(store, await claimOne(store).then((lane) => (held = lane)))
     for (let times = 0; times < 15; times += 1) {
-      await store.release(held, 0, 'outage', 'provider_unavailable')
+      await releaseLane(store, held, 0, 'outage', 'provider_unavailable')
       held = await claimOne(store)
-      await store.resume(held, long.id)
+      await resumeTurn(store, held, long.id)
     }
     const [, row] = await database().query<{ history: readonly { what: string }[] }>(histories, [])
     expect(row?.history).toHaveLength(20)
@@ -228,7 +234,7 @@ describeOnDatabase('the turn queue', (database) => {
     await open(workerA(), first)
     await database().query(expire, [])
     const second = await claimOne(workerB())
-    expect(await workerB().release(second, 0, 'stopping')).toBe(true)
+    expect(await releaseLane(workerB(), second, 0, 'stopping')).toBe(true)
     // Only the end of the first one stands there.
     expect(await database().query(histories, [])).toMatchObject([{ attempt: 1, history: [{ what: 'crashed' }] }])
   })
@@ -236,14 +242,14 @@ describeOnDatabase('the turn queue', (database) => {
   test('does not claim a lane that is paused or taken over by a person', async () => {
     await fill('c1.a')
     await database().query(statement('test_pause', "update lanes set mode = 'operator'"), [])
-    expect(await workerA().claim(10)).toEqual([])
+    expect(await claimTurns(workerA(), 10)).toEqual([])
   })
 
   test('repairs a lane that counts rows it does not have, and one that misses some', async () => {
     await fill('c1.a')
     await database().query(statement('test_drift', 'update lanes set pending = 5'), [])
     const held = await claimOne(workerA())
-    expect(await workerA().repair(held)).toBe(true)
+    expect(await repairLane(workerA(), held)).toBe(true)
     expect(await database().query(lane, [])).toMatchObject([{ pending: 1, holder: null }])
   })
 
@@ -251,7 +257,7 @@ describeOnDatabase('the turn queue', (database) => {
     await fill('c1.a')
     const held = await claimOne(workerA())
     const turn = await open(workerA(), held)
-    const journal = createJournalStore(database(), { holder: 'a' })
+    const journal = createJournalStore(openTenantDb(database(), { holder: 'a' }))
     const at = (step: string) => ({
       conversationId: held.conversationId,
       epoch: held.epoch,

@@ -1,12 +1,13 @@
 // Whether a chain of callers may go on: once here, and no further than we allow.
+
 import { expect, test } from 'vitest'
 import type { CallerContext } from '../../../src/contract/index.ts'
-import { createChainStore } from '../../../src/db/call-chains.ts'
 import { statement } from '../../../src/db/client.ts'
 import { createSweepStore } from '../../../src/db/retention.ts'
 import { admitChain } from '../../../src/turns/admit.ts'
 import { aMessage } from '../../doubles/inbox-drafts.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
+import { openTenantDb } from '../../setup/tenant-db.ts'
 
 const host = 'https://gateway.example'
 const age = statement('test_age', `update call_chains set created_at = now() - interval '3 days'`)
@@ -18,8 +19,8 @@ describeOnDatabase('a chain of callers', (database) => {
     const chained = { ...told, chain_depth: 1, chain_root: 'r', ...caller }
     const message = aMessage()
     const channel = { ...message.channel, ...(caller === undefined ? {} : { caller: chained }) }
-    const chains = createChainStore(database(), tenant)
-    return admitChain({ chains, host: async () => host }, { ...message, channel } as typeof message, {
+    const db = openTenantDb(database(), tenant)
+    return admitChain({ db, host: async () => host }, { ...message, channel } as typeof message, {
       agent,
       inboxId: '01890000-0000-7000-8000-000000000000',
     })

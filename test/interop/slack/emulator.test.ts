@@ -1,12 +1,14 @@
 // A person mentions the agent in Vercel's emulator of Slack: its signed event comes in, the answer is posted in the thread.
+
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { slack, slackChannel } from '../../../adapters/slack/index.ts'
 import { defineAgent } from '../../../src/agents/define-agent.ts'
-import { createReceiptStore } from '../../../src/db/receipts.ts'
+import { readLedger } from '../../../src/db/receipts.ts'
 import { createTestGateway, settleUntil, type TestGateway } from '../../doubles/test-gateway.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
+import { openTenantDb } from '../../setup/tenant-db.ts'
 import { describeBeside } from '../peer.ts'
 import { emulate, startSlackEmulator } from './emulator.ts'
 
@@ -100,7 +102,7 @@ describeBeside('Slack as emulated', emulate, (module) => {
         { text: 'heard by @desk@parley.localhost', thread_ts: asked['ts'] },
       ])
       expect(new Set(taken)).toEqual(new Set(['stored']))
-      const [books] = await createReceiptStore(database(), 'default').books()
+      const [books] = await readLedger(openTenantDb(database(), 'default'))
       expect(books).toMatchObject({ received: 1, answered: 1, inFlight: 0 })
     }, 60_000)
   })

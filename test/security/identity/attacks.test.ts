@@ -1,18 +1,19 @@
 // Attacks on who somebody is, through a whole gateway: each is refused with its code, runs nothing, reaches nobody, and is
 // told by `explain`. Genuine ones stand beside them, so that nothing passes by refusing everybody.
+
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { explainById } from '../../../src/api/explain/explain.ts'
 import type { AccessRule, IdentityEvidence } from '../../../src/contract/index.ts'
 import { statement } from '../../../src/db/client.ts'
-import { createExplainStore } from '../../../src/db/explain.ts'
 import { type AttestingGateway, createAttestingGateway } from '../../doubles/attesting-gateway.ts'
 import { loopbackArrival, loopbackSecret } from '../../doubles/loopback/fixtures.ts'
 import { type LoopbackEvent, signLoopback } from '../../doubles/loopback/index.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
+import { openTenantDb } from '../../setup/tenant-db.ts'
 
 const member = 'space:T123/U1'
 const issuer = 'connector.example'
@@ -72,7 +73,7 @@ describeOnDatabase('an attacker', (database) => {
   }
   const relay = (evidence: unknown) => say({ evidence })
   const story = async (inboxId: string) => {
-    const told = await explainById({ store: createExplainStore(database(), 'default'), agents: ['demo'] }, inboxId)
+    const told = await explainById({ db: openTenantDb(database(), 'default'), agents: ['demo'] }, inboxId)
     if (told.kind !== 'explained') throw new Error(`explain says ${told.kind}`)
     const { fate, lines, headline } = told.explanation.story
     return { fate, text: [headline, ...lines.map(({ text }) => text)].join('\n') }

@@ -1,4 +1,5 @@
 // A stranger in a room full of agents: whom the others talk with is theirs to say.
+
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agents/define-agent.ts'
@@ -6,6 +7,7 @@ import { channels, telegram } from '../../../src/channels.ts'
 import { textOf } from '../../../src/contract/index.ts'
 import { statement } from '../../../src/db/client.ts'
 import { createEraseStore } from '../../../src/db/erase-person.ts'
+import { claimControlTurns } from '../../../src/db/turns.ts'
 import { erasePerson } from '../../../src/identity/erase.ts'
 import { accessDeniedNotice } from '../../../src/identity/pairing.ts'
 import { tablesWith } from '../../doubles/find-text-in-database.ts'
@@ -97,7 +99,7 @@ describeOnDatabase('whom a room talks with', (database) => {
     start('allow_list')
     for (const [index, name] of ['~control t1', 'x ~control t1', '~loopback:ada~~control t1'].entries())
       await gateway.deliver({ id: `m${index}`, from: 'ada', text: 'hello', conversation: name, claims: [name] })
-    expect(await gateway.deps.turns.claimControl(10)).toEqual([])
+    expect(await claimControlTurns(gateway.deps.db, 10)).toEqual([])
     await gateway.deliver({
       id: 'c1',
       from: 'ada',
@@ -105,7 +107,7 @@ describeOnDatabase('whom a room talks with', (database) => {
       conversation: '~control t1',
       claims: ['~control t1'],
     })
-    expect(await gateway.deps.turns.claimControl(10)).toHaveLength(1)
+    expect(await claimControlTurns(gateway.deps.db, 10)).toHaveLength(1)
   })
   test('where nobody is answered, whoever writes is told so once', async () => {
     start('closed')

@@ -1,7 +1,7 @@
 // Group commit: one flight at a time, bounded, and one bad row fails no other.
 import { describe, expect, test } from 'vitest'
 import { GatewayError } from '../../../src/contract/index.ts'
-import type { InboxDraft, InboxOutcome, InboxStore } from '../../../src/db/inbox.ts'
+import type { AcceptDrafts, InboxDraft, InboxOutcome } from '../../../src/db/inbox.ts'
 import { type Committer, createGroupCommit, defaultLimits } from '../../../src/inbound/group-commit.ts'
 import { aDraft } from '../../doubles/inbox-drafts.ts'
 
@@ -12,16 +12,14 @@ type Flight = {
 }
 
 /** A store whose commits land when the test says so. */
-function heldStore(): { store: InboxStore; flights: Flight[] } {
+function heldStore(): { accept: AcceptDrafts; flights: Flight[] } {
   const flights: Flight[] = []
-  const store: InboxStore = {
-    accept: (drafts) =>
-      new Promise((resolve, reject) => {
-        const land = () => resolve(drafts.map((draft) => accepted(draft)))
-        flights.push({ drafts, land, crash: reject })
-      }),
-  }
-  return { store, flights }
+  const accept: AcceptDrafts = (drafts) =>
+    new Promise((resolve, reject) => {
+      const land = () => resolve(drafts.map((draft) => accepted(draft)))
+      flights.push({ drafts, land, crash: reject })
+    })
+  return { accept, flights }
 }
 
 const accepted = (draft: InboxDraft): InboxOutcome => ({ kind: 'accepted', inboxId: draft.id, flagged: false })
@@ -37,8 +35,8 @@ const settled = () => new Promise((resolve) => setTimeout(resolve, 0))
 
 describe('group commit', () => {
   test('flushes the first row at once and gathers the rest behind it', async () => {
-    const { store, flights } = heldStore()
-    const committer = createGroupCommit(store)
+    const { accept, flights } = heldStore()
+    const committer = createGroupCommit(accept)
     const outcomes = ['a', 'b', 'c'].map((messageId) => commitOne(committer, aDraft({ messageId })))
     expect(flights.map((flight) => flight.drafts.length)).toEqual([1])
     flights[0]?.land()
@@ -49,10 +47,10 @@ describe('group commit', () => {
   })
 
   test('takes a breath before a commit, and along whatever arrived during it', async () => {
-    const { store, flights } = heldStore()
+    const { accept, flights } = heldStore()
     const breaths: (() => void)[] = []
     const breathe = () => new Promise<void>((resolve) => breaths.push(resolve))
-    const committer = createGroupCommit(store, defaultLimits, breathe)
+    const committer = createGroupCommit(accept, defaultLimits, breathe)
     const outcomes = ['a', 'b'].map((messageId) => commitOne(committer, aDraft({ messageId })))
     expect(flights).toEqual([])
     breaths[0]?.()
@@ -68,7 +66,7 @@ describe('group commit', () => {
   })
 
   test('commits after three breaths, also when every one of them brings more', async () => {
-    const { store, flights } = heldStore()
+    const { accept, flights } = heldStore()
     const outcomes: Promise<InboxOutcome>[] = []
     let arrived = 0
     const arrive = (): void => {
@@ -79,7 +77,7 @@ describe('group commit', () => {
       await settled()
       if (arrived < 20) arrive()
     }
-    const committer = createGroupCommit(store, defaultLimits, breathe)
+    const committer = createGroupCommit(accept, defaultLimits, breathe)
     arrive()
     await expect.poll(() => flights.map((flight) => flight.drafts.length)).toEqual([4])
     flights[0]?.land()
@@ -87,8 +85,8 @@ describe('group commit', () => {
   })
 
   test('folds copies of one message into one row; they share its outcome', async () => {
-    const { store, flights } = heldStore()
-    const committer = createGroupCommit(store)
+    const { accept, flights } = heldStore()
+    const committer = createGroupCommit(accept)
     const first = commitOne(committer, aDraft({ messageId: 'other' }))
     const copies = [1, 2, 3].map(() => commitOne(committer, aDraft()))
     flights[0]?.land()
@@ -100,8 +98,8 @@ describe('group commit', () => {
   })
 
   test('lets copies share a failure too', async () => {
-    const { store, flights } = heldStore()
-    const committer = createGroupCommit(store)
+    const { accept, flights } = heldStore()
+    const committer = createGroupCommit(accept)
     const first = commitOne(committer, aDraft({ messageId: 'other' }))
     const copies = [1, 2].map(() => commitOne(committer, aDraft()))
     flights[0]?.land()
@@ -113,14 +111,12 @@ describe('group commit', () => {
 
   test('corners the one row the database refuses by halving', async () => {
     const statements: number[] = []
-    const store: InboxStore = {
-      async accept(drafts) {
-        statements.push(drafts.length)
-        if (drafts.some((draft) => draft.messageId === 'poison')) throw refusedRow()
-        return drafts.map(accepted)
-      },
+    const accept: AcceptDrafts = async (drafts) => {
+      statements.push(drafts.length)
+      if (drafts.some((draft) => draft.messageId === 'poison')) throw refusedRow()
+      return drafts.map(accepted)
     }
-    const committer = createGroupCommit(store)
+    const committer = createGroupCommit(accept)
     const ids = ['warm', 'a', 'b', 'poison', 'c', 'd']
     const results = await Promise.allSettled(ids.map((messageId) => commitOne(committer, aDraft({ messageId }))))
     expect(results.map((result) => result.status)).toEqual([
@@ -136,11 +132,9 @@ describe('group commit', () => {
 
   test('does not halve when the database is down: everybody is told', async () => {
     let statements = 0
-    const committer = createGroupCommit({
-      async accept() {
-        statements += 1
-        throw down()
-      },
+    const committer = createGroupCommit(async () => {
+      statements += 1
+      throw down()
     })
     const results = await Promise.allSettled(
       ['a', 'b', 'c'].map((messageId) => commitOne(committer, aDraft({ messageId }))),
@@ -150,8 +144,8 @@ describe('group commit', () => {
   })
 
   test('answers within its deadline when commits hang, then refuses at once, then recovers', async () => {
-    const { store, flights } = heldStore()
-    const committer = createGroupCommit(store, { ...defaultLimits, deadlineMs: 30 })
+    const { accept, flights } = heldStore()
+    const committer = createGroupCommit(accept, { ...defaultLimits, deadlineMs: 30 })
     await expect(commitOne(committer, aDraft({ messageId: 'a' }))).rejects.toMatchObject({
       code: 'storage_unavailable',
     })
@@ -170,8 +164,8 @@ describe('group commit', () => {
   })
 
   test('forgets what nobody waits for any more, instead of storing it when the database is back', async () => {
-    const { store, flights } = heldStore()
-    const committer = createGroupCommit(store, { ...defaultLimits, deadlineMs: 30, maxRows: 1 })
+    const { accept, flights } = heldStore()
+    const committer = createGroupCommit(accept, { ...defaultLimits, deadlineMs: 30, maxRows: 1 })
     const outcomes = await Promise.allSettled(
       ['a', 'b', 'c', 'd'].map((messageId) => commitOne(committer, aDraft({ messageId }))),
     )
@@ -182,8 +176,8 @@ describe('group commit', () => {
   })
 
   test("refuses what would exceed the waiting rows of one connection, and nobody else's", async () => {
-    const { store, flights } = heldStore()
-    const committer = createGroupCommit(store, { ...defaultLimits, maxWaitingPerConnection: 2 })
+    const { accept, flights } = heldStore()
+    const committer = createGroupCommit(accept, { ...defaultLimits, maxWaitingPerConnection: 2 })
     const waiting = ['a', 'b'].map((messageId) => commitOne(committer, aDraft({ messageId })))
     await expect(commitOne(committer, aDraft({ messageId: 'c' }))).rejects.toMatchObject({ code: 'storage_overloaded' })
     const other = commitOne(committer, aDraft({ messageId: 'c', connection: 'other' }))
@@ -194,8 +188,8 @@ describe('group commit', () => {
   })
 
   test('cuts a batch at its limits of rows and bytes', async () => {
-    const { store, flights } = heldStore()
-    const committer = createGroupCommit(store, { ...defaultLimits, maxRows: 3, maxBytes: 1000 })
+    const { accept, flights } = heldStore()
+    const committer = createGroupCommit(accept, { ...defaultLimits, maxRows: 3, maxBytes: 1000 })
     const all = ['a', 'b', 'c', 'd', 'e'].map((messageId) => commitOne(committer, aDraft({ messageId, bytes: 400 })))
     for (let flight = 0; flight < 3; flight += 1) {
       flights[flight]?.land()
@@ -207,14 +201,12 @@ describe('group commit', () => {
 
   test('never parts what arrived together, however full a commit is and whoever is guilty', async () => {
     const statements: (string | null)[][] = []
-    const store: InboxStore = {
-      async accept(drafts) {
-        statements.push(drafts.map(({ messageId }) => messageId))
-        if (drafts.some((draft) => draft.messageId === 'poison')) throw refusedRow()
-        return drafts.map(accepted)
-      },
+    const accept: AcceptDrafts = async (drafts) => {
+      statements.push(drafts.map(({ messageId }) => messageId))
+      if (drafts.some((draft) => draft.messageId === 'poison')) throw refusedRow()
+      return drafts.map(accepted)
     }
-    const committer = createGroupCommit(store, { ...defaultLimits, maxRows: 2 })
+    const committer = createGroupCommit(accept, { ...defaultLimits, maxRows: 2 })
     const together = [['warm'], ['a', 'b', 'c'], ['d', 'poison'], ['e']]
     const results = await Promise.allSettled(
       together.map((ids) => committer.commit(ids.map((messageId) => aDraft({ messageId })))),
@@ -229,8 +221,8 @@ describe('group commit', () => {
   })
 
   test('gives each of several that share a commit its own outcomes, and copies of them the same', async () => {
-    const { store, flights } = heldStore()
-    const committer = createGroupCommit(store)
+    const { accept, flights } = heldStore()
+    const committer = createGroupCommit(accept)
     const first = commitOne(committer, aDraft({ messageId: 'other' }))
     const pair = () => ['a', 'b'].map((messageId) => aDraft({ id: `id-${messageId}`, messageId }))
     const copies = [committer.commit(pair()), committer.commit(pair())]

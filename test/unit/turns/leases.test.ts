@@ -16,7 +16,7 @@ function start(options: {
 }): LeaseKeeper {
   const renew = async (): Promise<ReadonlySet<string>> => (options.renewed ?? (() => new Set(['c1'])))()
   const monotonicMs = options.now ?? (() => performance.now())
-  keeper = createLeaseKeeper({ turns: { renew }, leaseMs: options.leaseMs, monotonicMs, log: quiet })
+  keeper = createLeaseKeeper({ renew, leaseMs: options.leaseMs, monotonicMs, log: quiet })
   return keeper
 }
 

@@ -1,9 +1,11 @@
 // Slack through the whole gateway: a mention is answered once in its thread, whatever happens to the answer on its way.
+
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { slackChannel } from '../../../../adapters/slack/index.ts'
 import { questionPart } from '../../../../src/agents/approvals/approval-messages.ts'
 import { defineAgent } from '../../../../src/agents/define-agent.ts'
 import type { Database } from '../../../../src/db/client.ts'
+import { listPairings } from '../../../../src/db/pairings.ts'
 import { ada, bot, bytesOf, message } from '../../../conformance/slack/slack-setup.ts'
 import { until } from '../../../doubles/background-gateway.ts'
 import { apiError, type SlackApi, startSlackApi } from '../../../doubles/slack-api.ts'
@@ -87,7 +89,7 @@ describeOnDatabase('a stranger on Slack', (database) => {
   test('is shown to operators by name, asked for once', async () => {
     const { gateway, send, ts } = open(database(), api, 203, pairing)
     const waiting = async () => {
-      const pairings = await gateway.deps.people.pairings.list({ status: 'pending', limit: 10, before: null })
+      const pairings = await listPairings(gateway.deps.db, { status: 'pending', limit: 10, before: null })
       return pairings.find(({ subject }) => subject.endsWith('U0LOVELACE'))
     }
     await send(message({ text: `<@${bot}> hello`, ts, event_ts: ts, user: 'U0LOVELACE' }))
@@ -112,7 +114,7 @@ describeOnDatabase('a stranger on Slack', (database) => {
     expect(api.ephemeral).toMatchObject([
       { user: 'U0EVE0001', text: 'Only people who have access here can decide this.' },
     ])
-    const waiting = await gateway.deps.people.pairings.list({ status: 'pending', limit: 10, before: null })
+    const waiting = await listPairings(gateway.deps.db, { status: 'pending', limit: 10, before: null })
     expect(waiting.filter(({ subject }) => subject.endsWith('U0EVE0001'))).toEqual([])
   })
 })

@@ -1,13 +1,14 @@
 // A backup is one moment of everything, and restored it is that moment again: rows, sequences, files, on a server of one's own.
+
 import { execFileSync } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
 import { cp, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import postgres from 'postgres'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createInboxStore } from '../../../../src/db/inbox.ts'
+import { acceptDrafts } from '../../../../src/db/inbox.ts'
 import { openPostgres } from '../../../../src/db/postgres.ts'
-import { createReceiptStore } from '../../../../src/db/receipts.ts'
+import { readLedger } from '../../../../src/db/receipts.ts'
 import { readManifest } from '../../../../src/node/backup/read-archive.ts'
 import {
   type BackupScene,
@@ -20,6 +21,7 @@ import {
 import { aDraft } from '../../../doubles/inbox-drafts.ts'
 import { migrationsFolder } from '../../../setup/cloned-database.ts'
 import { describeOnPostgres } from '../../../setup/databases.ts'
+import { openTenantDb } from '../../../setup/tenant-db.ts'
 
 /** Text that a careless format would break: tabs, line ends, backslashes, quotes, scripts, a value that reads like an end mark. */
 const awkward = 'tab\t line\nreturn\r back\\slash \\. \\N "quoted" \'single\' ελληνικά 日本語 😀'
@@ -39,13 +41,13 @@ async function accept(place: Place, count: number, text = 'hello'): Promise<void
     const id = randomUUID()
     return aDraft({ id, messageId: id, dedupe: id, content: id, message: { note: text } })
   })
-  for (let at = 0; at < count; at += 50) await createInboxStore(database).accept(drafts.slice(at, at + 50))
+  for (let at = 0; at < count; at += 50) await acceptDrafts(openTenantDb(database), drafts.slice(at, at + 50))
   await database.close()
 }
 
 async function books(place: Place): Promise<unknown> {
   const database = openPostgres({ url: place.url, maxConnections: 1 })
-  const lines = await createReceiptStore(database, 'default').books()
+  const lines = await readLedger(openTenantDb(database, 'default'))
   await database.close()
   return lines
 }
