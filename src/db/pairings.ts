@@ -1,7 +1,6 @@
 // Pairings: unknown senders, the codes they were given, what an operator decided about them, and the messages that are held until
 // then.
 import type { JsonObject } from '../contract/index.ts'
-import type { IdSource } from '../lib/ids.ts'
 import { auditedActs, auditedMessages } from './audit-lines.ts'
 import { type Database, type Db, isoTime, type Param, statement } from './client.ts'
 import { askPairingRoom, deletePairingOverflows, listPairingGroupsSql } from './pairing-room.ts'
@@ -78,8 +77,6 @@ export type PairingGroup = {
 /** More than any pairing holds. */
 const maxMessages = 1_000
 const perRound = 200
-
-export type PeopleOptions = { readonly tenant: string; readonly newId: IdSource }
 
 /** Those that wait first, then the newest. */
 export function listPairings(db: Db, { status, limit, before }: PairingFilter): Promise<readonly PairingLine[]> {

@@ -75,8 +75,6 @@ export type AppendOutcome = { readonly isHeld: boolean; readonly stoppedBy: stri
 type Cancelled = CancelOutcome & { readonly resumedAs: string | null }
 type Appended = { readonly held: number; readonly stoppedBy: string | null }
 
-export type RunStoreOptions = { readonly holder: string; readonly tenant: string }
-
 /** By the id of its turn or what the outside calls it; several when that is not unique. `owner`: only theirs. Newest first. */
 export function findRuns(db: Db, id: string, owner?: string): Promise<readonly Run[]> {
   return db.query<Run>(findRunsSql, [id, db.tenant, owner ?? null])

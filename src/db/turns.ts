@@ -35,7 +35,6 @@ import {
   splitTurnSql,
 } from './open-turn.ts'
 import { readableRows } from './row-version.ts'
-import type { TakeOver } from './take-over.ts'
 import type {
   Disposition,
   FullSlots,
@@ -49,15 +48,6 @@ import type {
   TurnSplit,
   WaitingMessage,
 } from './turn-rows.ts'
-
-/** Which worker claims, for how long, and in which tenant: a worker is never given another tenant's work. */
-export type LeaseOptions = {
-  readonly holder: string
-  readonly leaseMs: number
-  readonly tenant: string
-  /** Absent: leases that have run out are always taken over. */
-  readonly takeOver?: TakeOver
-}
 
 /** Messages read per claimed lane: enough for the largest merge, so that a long queue costs no more than a short one. */
 const windowSize = 32

@@ -37,9 +37,8 @@ async function asking(database: Database, principal?: string) {
   // Only what these routes use: the rest of the surface is not asked.
   const app = createApp({
     gateway: { connections: [] },
-    sessions: openTenantDb(database, 'default'),
+    db: openTenantDb(database, 'default'),
     tokens,
-    audit: openTenantDb(database, 'default'),
     rejections: createRejections(),
     meter: noMeter,
     newTrace: () => '00',
