@@ -238,7 +238,7 @@ const hourMs = 3_600_000
 /** More addresses than this within a minute start a new count: an attacker with that many is not stopped by counting. */
 const maxAddresses = 10_000
 
-export function createSmtpClients(limits: SmtpLimits, now: () => number): SmtpClients {
+function createSmtpClients(limits: SmtpLimits, now: () => number): SmtpClients {
   const sessions = new Map<string, Session>()
   const open = new Map<string, number>()
   const sent = new LruMap<string, Count>(maxAddresses)
@@ -338,7 +338,7 @@ export type SmtpConnections = {
   readonly free: (session: string) => void
 }
 
-export function createSmtpConnections(): SmtpConnections {
+function createSmtpConnections(): SmtpConnections {
   const timers = new Map<string, ReturnType<typeof setTimeout>>()
   const busy = new Set<string>()
   let server: SMTPServer | undefined

@@ -1,6 +1,7 @@
 // Options of a run. Everything but the model is optional; a collaborator that throws fails the run, not the process.
 import type { Envelope, Fields } from '../../contract/index.ts'
 import type { Model, ModelRequest, ModelTurn, StructuredOutputRequest } from '../models/model.ts'
+import type { createFailureGuard, createSpinGuard } from '../tools/call-guards.ts'
 import type { ToolDeclaration, ToolRunner } from '../tools/tool.ts'
 import type { BudgetLimit, SharedBudgets } from './budget.ts'
 import type { ConversationResult } from './conversation-result.ts'
@@ -8,17 +9,6 @@ import type { LoopObserver } from './events.ts'
 
 /** Between turns: a message that came in meanwhile, with `metadata.interrupt_action` cancel, redirect or message. */
 export type InterruptSource = (messages: readonly Envelope[], context: Fields) => Promise<unknown> | unknown
-
-export type SpinGuard = {
-  readonly record: (toolName: string, parameters: Fields) => Promise<void>
-  /** The facts of a stall, once. */
-  readonly stalled: () => Fields | undefined
-}
-
-export type FailureGuard = {
-  readonly failed: (toolName: string, parameters: Fields, result: Fields) => Promise<Fields | undefined>
-  readonly succeeded: () => void
-}
 
 /** A shorter view of the transcript for the model; the full log stays. */
 export type CompactView = (
@@ -68,8 +58,8 @@ export type LoopOptions = {
   readonly shouldContinue?: (turn: Fields, context: Fields) => boolean | Promise<boolean>
   readonly completionPolicy?: CompletionPolicy
   readonly completionGate?: CompletionGate
-  readonly spinGuard?: SpinGuard
-  readonly failureGuard?: FailureGuard
+  readonly spinGuard?: ReturnType<typeof createSpinGuard>
+  readonly failureGuard?: ReturnType<typeof createFailureGuard>
   readonly compact?: CompactView
   readonly interruptSource?: InterruptSource
   readonly runControl?: RunControl

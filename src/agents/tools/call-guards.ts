@@ -10,7 +10,6 @@
 
 import type { Fields } from '../../contract/index.ts'
 import { asFields, sha256Hex, sha256OfJson, stableStringify } from '../../lib/index.ts'
-import type { FailureGuard, SpinGuard } from '../loop/options.ts'
 import type { ToolCatalog } from './catalog.ts'
 import { redactParameters } from './redact.ts'
 import type { ToolDeclaration, ToolResult } from './tool.ts'
@@ -86,7 +85,7 @@ export async function callSignature(
 
 const defaultFailureThreshold = 2
 
-export function createFailureGuard(deps: SignatureDeps, options: { readonly threshold?: number } = {}): FailureGuard {
+export function createFailureGuard(deps: SignatureDeps, options: { readonly threshold?: number } = {}) {
   const threshold = Math.max(2, Math.trunc(options.threshold ?? defaultFailureThreshold))
   let last = ''
   let count = 0
@@ -95,7 +94,7 @@ export function createFailureGuard(deps: SignatureDeps, options: { readonly thre
       last = ''
       count = 0
     },
-    async failed(toolName, parameters, result) {
+    async failed(toolName: string, parameters: Fields, result: Fields): Promise<Fields | undefined> {
       const signature = await callSignature(deps, toolName, parameters)
       const errorCode = await resultErrorCode(result)
       const key = `${errorCode} ${signature.key}`
@@ -123,18 +122,19 @@ async function resultErrorCode(result: Fields): Promise<string> {
 
 const defaultSpinThreshold = 3
 
-export function createSpinGuard(deps: SignatureDeps, options: { readonly threshold?: number } = {}): SpinGuard {
+export function createSpinGuard(deps: SignatureDeps, options: { readonly threshold?: number } = {}) {
   const threshold = Math.max(2, Math.trunc(options.threshold ?? defaultSpinThreshold))
   let last: CallSignature | undefined
   let count = 0
   let hasFired = false
   return {
-    async record(toolName, parameters) {
+    async record(toolName: string, parameters: Fields): Promise<void> {
       const signature = await callSignature(deps, toolName, parameters)
       count = signature.key === last?.key ? count + 1 : 1
       last = signature
     },
-    stalled() {
+    /** The facts of a stall, once. */
+    stalled(): Fields | undefined {
       if (last === undefined || count < threshold || hasFired) return undefined
       hasFired = true
       return { ...last.payload, repeat_count: count, threshold }
