@@ -11,6 +11,9 @@ const target = join(root, 'dist', 'types')
 const emitted = join(root, 'dist', '.types')
 const specifier = /((?:\bfrom |\bimport |\bimport\()["'])([^"']+)(["'])/g
 
+// Packages that are bundled, and named by declarations inside of ours alone: none of their types is one of an entry point.
+const bundledInside = /^import (?:type )?\{([^}]*)\} from ["'](?:hono|markdown-it)["'];$/gm
+
 /** The Worker has Cloudflare's types, which contradict Node's: a program of its own. */
 const programs = [
   { config: 'tsconfig.node.json', entries: ['src/index.ts', 'src/testing.ts', 'src/client.ts'] },
@@ -51,7 +54,7 @@ async function emitDeclarations(config, entries) {
 async function copyReachable(path) {
   const copy = join(target, relative(emitted, path))
   if (existsSync(copy)) return
-  const text = await readFile(path, 'utf8')
+  const text = (await readFile(path, 'utf8')).replace(bundledInside, (_, names) => untypedNames(names))
   await mkdir(dirname(copy), { recursive: true })
   await writeFile(
     copy,
@@ -61,6 +64,20 @@ async function copyReachable(path) {
   for (const [, , name] of text.replace(/\/\*[\s\S]*?\*\//g, '').matchAll(specifier)) {
     if (name.startsWith('.')) await copyReachable(declarationOf(join(dirname(path), name)))
   }
+}
+
+/** Whatever is asked of it; the rules of a parser are functions. */
+const untyped = '{ [name: string]: any; block: { ruler: { push(name: any, rule: (...given: any) => any): any } } }'
+
+function untypedNames(names) {
+  const all = names.split(',').map((each) =>
+    each
+      .trim()
+      .replace(/^type /, '')
+      .split(' as ')
+      .at(-1),
+  )
+  return all.map((name) => (name === '' ? '' : `type ${name} = ${untyped};`)).join('\n')
 }
 
 function runtimeName(name) {
