@@ -331,7 +331,7 @@ type Mentionable = {
   readonly mayNotify: ReadonlySet<string>
 }
 
-export function mentionable(context: MentionContext, reply: NormalizedResponse): Mentionable {
+function mentionable(context: MentionContext, reply: NormalizedResponse): Mentionable {
   // Where a name notifies no person the words are left alone.
   const hasNames = reply.parts.some((part) => isKnownPart(part) && part.kind === 'text' && part.content.includes('@'))
   if (!hasNames || context.at.adapter.capabilities.notifiesByName === false) return { reply, mayNotify: new Set() }
