@@ -1,7 +1,6 @@
 // Commands of the resource table as data: how the command line shows an operation. They stand beside it and are no part of it, so
 // that a Worker does not carry them.
-import type * as z from 'zod'
-import type { Resource } from './resource.ts'
+import type { OperationOutput, Resource } from './resource.ts'
 
 export type CommandArgs = Readonly<Record<string, string | boolean | undefined>>
 
@@ -66,11 +65,21 @@ type TableCommand<Output> = {
     : never
 }[keyof Output]
 
-export type OperationCommand<Output> = TextCommand<Output> | TableCommand<Output>
+// biome-ignore lint/suspicious/noExplicitAny: every operation answers something of its own.
+type Anything = any
 
-type OutputOf<Operation> = Operation extends { readonly output?: infer Output }
-  ? z.output<NonNullable<Output> & z.ZodType>
-  : never
+/** Of an operation that is not looked at. */
+export type AnyCommand = BaseCommand<Anything> &
+  (
+    | Pick<TextCommand<Anything>, 'text'>
+    | {
+        readonly rows: string
+        readonly columns: Readonly<Record<string, string | ((row: Anything, facts: CommandFacts) => Cell)>>
+        readonly empty: string | ((facts: CommandFacts) => string)
+      }
+  )
+
+export type OperationCommand<Output> = TextCommand<Output> | TableCommand<Output>
 
 export type ResourceCommands<Of extends Resource> = {
   readonly description: string
@@ -81,8 +90,8 @@ export type ResourceCommands<Of extends Resource> = {
   readonly fallback?: string
   readonly commands: {
     readonly [Name in keyof Of['operations']]?:
-      | OperationCommand<OutputOf<Of['operations'][Name]>>
-      | readonly OperationCommand<OutputOf<Of['operations'][Name]>>[]
+      | OperationCommand<OperationOutput<Of['operations'][Name]>>
+      | readonly OperationCommand<OperationOutput<Of['operations'][Name]>>[]
   }
 }
 

@@ -319,3 +319,52 @@ export function nextPageMark<Row, Mark>(rows: readonly Row[], limit: number, mar
   const last = rows.at(-1)
   return last === undefined || rows.length < limit ? null : markOf(last)
 }
+
+// What an operation takes and gives, for those who call it: the command line and the client.
+
+type InputOfSchema<Schema> = Schema extends z.ZodType ? z.input<Schema> : never
+
+type BodyInput<Operation> = Operation extends { readonly body?: infer Body }
+  ? NonNullable<Body> extends { readonly schema: infer Schema }
+    ? [InputOfSchema<Schema>] extends [undefined]
+      ? unknown
+      : InputOfSchema<Schema>
+    : unknown
+  : unknown
+
+type QueryInput<Operation> = Operation extends { readonly query?: infer Query }
+  ? string extends keyof InputOfSchema<NonNullable<Query>>
+    ? unknown
+    : InputOfSchema<NonNullable<Query>>
+  : unknown
+
+/** Fields of the query or of the body: no operation has both. */
+export type OperationFields<Operation> = QueryInput<Operation> & BodyInput<Operation>
+
+export type OperationOutput<Operation> = Operation extends { readonly output?: infer Output }
+  ? NonNullable<Output> extends z.ZodType
+    ? z.output<NonNullable<Output>>
+    : never
+  : never
+
+export type OperationPath<Operation> = Operation extends { readonly path: infer Path extends string } ? Path : never
+
+/** Names in the path, and the fields. */
+export type OperationInput<Operation> = {
+  readonly [Name in PathParam<OperationPath<Operation>>]: string
+} & OperationFields<Operation>
+
+export type BuiltRequest = { readonly method: 'GET' | 'POST' | 'DELETE'; readonly path: string; readonly body?: object }
+
+/** As an operator asks it. */
+export function buildRequest(operation: AnyOperation, input: Readonly<Record<string, unknown>>): BuiltRequest {
+  const { method, path, audience, body } = operation
+  const names = pathParams(path)
+  const base = absolutePath.test(path) || audience === 'anybody' ? '' : adminBase
+  const named = path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(input[name])))
+  const fields = Object.entries(input).filter(([name, value]) => !names.includes(name) && value !== undefined)
+  const verb = method.toUpperCase() as BuiltRequest['method']
+  if (body !== undefined) return { method: verb, path: `${base}${named}`, body: Object.fromEntries(fields) }
+  const query = new URLSearchParams(fields.map(([name, value]) => [name, String(value)])).toString()
+  return { method: verb, path: `${base}${named}${query === '' ? '' : `?${query}`}` }
+}

@@ -1,25 +1,20 @@
 // The tree of commands and its entry, from arguments to exit code. Prints for people, or JSON for programs.
 import { channelCommands } from '../channels.ts'
 import type { ChannelCommands } from '../contract/index.ts'
-import { approvalsCommands, toolRequestsCommands } from './approvals.ts'
-import { attachmentsCommands } from './attachments.ts'
-import { auditCommands } from './audit.ts'
+import { auditConfigCommand, auditListCommand } from './audit.ts'
 import { channelGroup } from './channel-commands.ts'
 import { isNamed, runCli, version } from './command-line.ts'
 import { backupCommand, migrateCommand, restoreCommand } from './database.ts'
-import { deadLettersCommands, deliveriesCommands } from './deliveries.ts'
-import { eraseCommand } from './erase.ts'
 import { explainCommand } from './explain.ts'
-import { agentsCommand, connectionsCommands, statsCommand } from './gateway-status.ts'
-import { grantsCommands } from './grants.ts'
 import { describeProblem, readConfigFile } from './load-config.ts'
+import { deadLettersCommands, retryCommand } from './messages.ts'
+import { resourceCommand, resourceGroup, resourceNodes } from './operation-command.ts'
 import { printRemark } from './output.ts'
-import { pairingsCommands, principalsCommands } from './principals.ts'
-import { replayCommand, runsCommands } from './runs.ts'
-import { secretsCommands } from './secrets.ts'
-import { sessionsCommands } from './sessions.ts'
+import { eraseCommand, unblockCommand } from './people.ts'
+import { shown } from './resources.ts'
+import { eventsCommand, replayCommand } from './runs.ts'
+import { rotateCommand } from './secrets.ts'
 import { startCommand } from './start.ts'
-import { tokensCommands } from './tokens.ts'
 
 const root = {
   name: 'parley',
@@ -30,24 +25,24 @@ const root = {
     migrateCommand,
     backupCommand,
     restoreCommand,
-    statsCommand,
-    agentsCommand,
-    connectionsCommands,
+    resourceCommand(shown.stats),
+    resourceCommand(shown.agents),
+    resourceGroup(shown.connections),
     explainCommand,
-    deliveriesCommands,
+    resourceGroup(shown.deliveries, [retryCommand]),
     deadLettersCommands,
-    runsCommands,
+    resourceGroup(shown.runs, [eventsCommand]),
     replayCommand,
-    approvalsCommands,
-    toolRequestsCommands,
-    sessionsCommands,
-    attachmentsCommands,
-    pairingsCommands,
-    grantsCommands,
-    principalsCommands,
-    tokensCommands,
-    secretsCommands,
-    auditCommands,
+    resourceGroup(shown.approvals),
+    resourceGroup(shown.toolRequests),
+    resourceGroup(shown.sessions, resourceNodes(shown.takeovers)),
+    resourceGroup(shown.attachments),
+    resourceGroup(shown.pairings),
+    resourceGroup(shown.grants, [unblockCommand]),
+    resourceGroup(shown.principals),
+    resourceGroup(shown.tokens),
+    resourceGroup(shown.secrets, [rotateCommand]),
+    resourceGroup(shown.audit, [auditConfigCommand], [auditListCommand]),
     eraseCommand,
     ...channelCommands.map(channelGroup),
   ],

@@ -1,6 +1,7 @@
 // `parley explain <id>`: what became of a message, told by the running gateway.
 import type { Explanation } from '../api/explain/explain.ts'
 import type { TimelineEntry, Tone } from '../api/explain/timeline-entry.ts'
+import { explanations } from '../api/messages.ts'
 import type { Hit } from '../db/explain.ts'
 import { durationText } from '../lib/duration-text.ts'
 import { printableLine } from '../node/log.ts'
@@ -27,19 +28,16 @@ export const explainCommand = operatorCommand({
       valueHint: 'channel/id',
     },
   },
-  async run({ args, callGateway, show }) {
-    const answer = await callGateway<ExplainAnswer>('GET', explainPath(args.id, args.connection))
+  async run({ args, ask, show }) {
+    const { explain } = explanations.operations
+    // The same, but for fields that are left out: a schema calls them undefined.
+    const answer = (await ask(explain, { id: args.id, connection: args.connection })) as ExplainAnswer
     if (args.json === true) show(answer, '')
     else printPainted(`${explainText(args.id, answer, terminalStyle()).trimEnd()}\n`)
     // Several things go by the id: it is for the operator to choose.
     if ('candidates' in answer) process.exitCode = exitCodes.failed
   },
 })
-
-function explainPath(id: string, connection: string | undefined): string {
-  const filter = connection === undefined ? '' : `?connection=${encodeURIComponent(connection)}`
-  return `/admin/explain/${encodeURIComponent(id)}${filter}`
-}
 
 function explainText(id: string, answer: ExplainAnswer, look: StoryLook): string {
   return 'candidates' in answer

@@ -1,10 +1,12 @@
 // The base of every command that asks a gateway something: its flags, the connection, the token, the errors.
 import type { ArgsDef, ParsedArgs } from 'citty'
+import { type AnyOperation, buildRequest, type OperationInput, type OperationOutput } from '../api/resource.ts'
 import { CommandError, type ExitCode, exitCodes } from './command-error.ts'
 import { defineCommand, type Node } from './command-line.ts'
 import { configArg } from './load-config.ts'
 import { jsonArg, print, printableLine, withProgress } from './output.ts'
 import { type GatewayAnswer, type ReachedGateway, reachGateway } from './reach-gateway.ts'
+import { withCommandNames } from './resources.ts'
 
 const operatorArgs = {
   ...jsonArg,
@@ -20,7 +22,14 @@ const operatorArgs = {
   ...configArg,
 } as const
 
-/** Asks the gateway and answers its JSON; a refusal becomes an error with the right exit code. */
+/** Asks for an operation of the table and answers its JSON; a refusal becomes an error with the right exit code. */
+export type AskOperation = <Operation extends AnyOperation>(
+  operation: Operation,
+  input: OperationInput<Operation>,
+  more?: Pick<CallOptions, 'timeoutMs'>,
+) => Promise<OperationOutput<Operation>>
+
+/** The same by method and path. */
 export type CallGateway = <T>(method: 'GET' | 'POST' | 'DELETE', path: string, more?: CallOptions) => Promise<T>
 
 /** `timeoutMs`: a minute unless said otherwise. */
@@ -28,6 +37,7 @@ export type CallOptions = { readonly body?: object; readonly timeoutMs?: number 
 
 export type OperatorContext<Args extends ArgsDef> = {
   readonly args: ParsedArgs<Args & typeof operatorArgs>
+  readonly ask: AskOperation
   readonly callGateway: CallGateway
   /** JSON when it was asked for, else the text. */
   readonly show: (value: unknown, text: string) => void
@@ -68,9 +78,14 @@ export function operatorCommand<const Args extends ArgsDef>(given: OperatorComma
       }
       const reached = await withProgress('looking for the gateway', () => reachGateway(where))
       try {
+        const callGateway: CallGateway = (method, path, more = {}) => sendToGatewayApi(reached, method, path, more)
         await run({
           args: all,
-          callGateway: (method, path, more = {}) => sendToGatewayApi(reached, method, path, more),
+          callGateway,
+          ask(operation, input, more) {
+            const { method: verb, path, body } = buildRequest(operation, input as Readonly<Record<string, unknown>>)
+            return callGateway(verb, path, { ...more, ...(body === undefined ? {} : { body }) })
+          },
           show: (value, text) => print(all.json, value, text),
           isOffline: reached.via === 'offline',
         })
@@ -122,7 +137,7 @@ function toCommandError(answer: GatewayAnswer, body: unknown, via: ReachedGatewa
   const isAway = via === 'offline' && answer.status === 503
   const exitCode = isAway ? exitCodes.unreachable : (exitCodeFor[answer.status] ?? exitCodes.failed)
   // It may quote what people sent.
-  return new CommandError(exitCode, field('code') || 'failed', printableLine(remedy))
+  return new CommandError(exitCode, field('code') || 'failed', printableLine(withCommandNames(remedy)))
 }
 
 function parseJsonBody({ body }: GatewayAnswer): unknown {

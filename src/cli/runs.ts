@@ -1,16 +1,15 @@
-// `parley runs` and `parley replay`: what agents do and did, how to stop them, and a stored message once more through today's
-// code.
+// `parley runs events` and `parley replay`: what an agent does as it does it, and a stored message once more through today's code.
 
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { RunLine } from '../db/runs.ts'
+import { replays } from '../api/messages.ts'
+import type { OperationOutput } from '../api/resource.ts'
+import { runs } from '../api/runs.ts'
 import { type ErrorSource, formatThrownError, type ThrownError } from '../lib/errors.ts'
 import type { ReplayReport } from '../turns/replay.ts'
 import { wrongUsage } from './command-error.ts'
-import type { Group } from './command-line.ts'
-import { idPageArgs, idPageQuery, pageFooter } from './flags.ts'
-import { type CallGateway, operatorCommand } from './operator-command.ts'
-import { formatInstant, formatTable, print, printableLine } from './output.ts'
+import { type AskOperation, operatorCommand } from './operator-command.ts'
+import { print, printableLine } from './output.ts'
 
 const idArg = {
   id: {
@@ -20,54 +19,9 @@ const idArg = {
   },
 } as const
 
-const runsListCommand = operatorCommand({
-  name: 'list',
-  description: 'List runs, newest first.',
-  examples: ['parley runs list', 'parley runs list --status running --json'],
-  args: {
-    status: {
-      type: 'string',
-      description: 'Only these: running, completed, failed, cancelled, …',
-      valueHint: 'status',
-    },
-    ...idPageArgs,
-  },
-  before: (args) => void idPageQuery(args, {}),
-  async run({ args, callGateway, show }) {
-    const query = idPageQuery(args, { status: args.status })
-    const page = await callGateway<{ runs: readonly RunLine[]; next: string | null }>('GET', `/admin/runs?${query}`)
-    const lines = formatTable(page.runs, [
-      { title: 'ID', cell: (run) => run.id },
-      { title: 'AGENT', cell: (run) => run.agent },
-      { title: 'STATUS', cell: (run) => run.status },
-      { title: 'CONNECTION', cell: (run) => run.connection },
-      { title: 'OWNER', cell: (run) => run.owner },
-      { title: 'STARTED', cell: (run) => formatInstant(run.createdAt) },
-      { title: 'ENDED', cell: (run) => formatInstant(run.endedAt) },
-    ])
-    const more = pageFooter(page.next, 'parley runs list')
-    show(page, page.runs.length === 0 ? 'No runs.' : `${lines}${more}`)
-  },
-})
+type EventPage = OperationOutput<typeof runs.operations.events>
 
-const showCommand = operatorCommand({
-  name: 'show',
-  description: 'Show one run: how it stands, what it used, who stopped it.',
-  examples: ['parley runs show 0192f1c2-7d5e-7abc-8def-0123456789ab'],
-  args: idArg,
-  async run({ args, callGateway, show }) {
-    const { run } = await callGateway<{ run: object }>('GET', `/admin/runs/${encodeURIComponent(args.id)}`)
-    show({ run }, JSON.stringify(run, null, 2))
-  },
-})
-
-type EventPage = {
-  readonly events: readonly { readonly seq: number; readonly createdAt: string; readonly type?: string }[]
-  readonly next: number
-  readonly isOver: boolean
-}
-
-const eventsCommand = operatorCommand({
+export const eventsCommand = operatorCommand({
   name: 'events',
   description: 'Print the events of a run, one per line; with --follow until it is over.',
   examples: [
@@ -82,9 +36,9 @@ const eventsCommand = operatorCommand({
   before({ after }) {
     if (!/^(-1|\d{1,9})$/.test(after)) throw wrongUsage('--after must be the number of an event')
   },
-  async run({ args, callGateway, show }) {
+  async run({ args, ask, show }) {
     if (args.follow !== true) {
-      const page = await fetchEventsAfter(callGateway, args.id, Number(args.after))
+      const page = await fetchEventsAfter(ask, args.id, Number(args.after))
       const more = page.events.length < pageSize ? [] : [`\nMore: parley runs events ${args.id} --after ${page.next}`]
       return show(
         page,
@@ -92,7 +46,7 @@ const eventsCommand = operatorCommand({
       )
     }
     for (let after = Number(args.after), isOver = false; !isOver; ) {
-      const page = await fetchEventsAfter(callGateway, args.id, after)
+      const page = await fetchEventsAfter(ask, args.id, after)
       for (const event of page.events) print(args.json, event, runEventText(event))
       after = page.next
       isOver = page.isOver
@@ -103,8 +57,8 @@ const eventsCommand = operatorCommand({
 
 const pageSize = 500
 
-function fetchEventsAfter(callGateway: CallGateway, id: string, after: number): Promise<EventPage> {
-  return callGateway<EventPage>('GET', `/admin/runs/${encodeURIComponent(id)}/events?after=${after}&limit=${pageSize}`)
+function fetchEventsAfter(ask: AskOperation, id: string, after: number): Promise<EventPage> {
+  return ask(runs.operations.events, { id, after: String(after), limit: pageSize })
 }
 
 function runEventText({ seq, createdAt, type, ...rest }: EventPage['events'][number]): string {
@@ -121,30 +75,6 @@ function runEventText({ seq, createdAt, type, ...rest }: EventPage['events'][num
 /** As our own gateway writes it; one of another version may not. */
 function isThrownErrorEvent(metadata: unknown): metadata is ErrorSource & { readonly error: ThrownError } {
   return typeof metadata === 'object' && metadata !== null && 'error' in metadata && 'source' in metadata
-}
-
-const cancelCommand = operatorCommand({
-  name: 'cancel',
-  description: 'Stop a run: its step in flight ends, nothing new begins. One that is paused is over at once.',
-  examples: ['parley runs cancel 0192f1c2-7d5e-7abc-8def-0123456789ab'],
-  args: idArg,
-  async run({ args, callGateway, show }) {
-    type Outcome = { readonly outcome: 'stopping' | 'cancelled' | 'over'; readonly status: string }
-    const answer = await callGateway<Outcome>('POST', `/admin/runs/${encodeURIComponent(args.id)}/cancel`)
-    const words = {
-      stopping: 'Stopping; it ends before its next step.',
-      cancelled: 'Cancelled.',
-      over: `It was already over: ${printableLine(answer.status)}.`,
-    } as const
-    show(answer, words[answer.outcome])
-  },
-})
-
-export const runsCommands: Group = {
-  name: 'runs',
-  description: 'What agents are at, what they did, and how to stop them.',
-  examples: ['parley runs list --status running', 'parley runs cancel 0192f1c2-7d5e-7abc-8def-0123456789ab'],
-  commands: [runsListCommand, showCommand, eventsCommand, cancelCommand],
 }
 
 // A replay changes nothing.
@@ -168,10 +98,9 @@ export const replayCommand = operatorCommand({
   before(args) {
     if (args['with-text'] === true && args.save === undefined) throw wrongUsage('--with-text only counts with --save')
   },
-  async run({ args, callGateway, show }) {
-    const wanted = args.save === undefined ? '' : `?fixture=${args['with-text'] === true ? 'with_text' : 'cleaned'}`
-    const path = `/admin/replay/${encodeURIComponent(args.id)}${wanted}`
-    const { replay } = await callGateway<{ replay: ReplayReport }>('POST', path, { timeoutMs })
+  async run({ args, ask, show }) {
+    const fixtureKind = args.save === undefined ? 'none' : args['with-text'] === true ? 'with_text' : 'cleaned'
+    const { replay } = await ask(replays.operations.replay, { id: args.id, fixture: fixtureKind }, { timeoutMs })
     const { fixture, ...report } = replay
     const saved = args.save === undefined ? null : await saveFixture(args.save, args.id, fixture)
     show({ replay: report, saved }, `${replayReportText(report)}${saved === null ? '' : `\n\nSaved: ${saved}`}`)

@@ -1,33 +1,16 @@
-// `parley secrets`: the keys and tokens that the gateway makes for itself, and new ones in their place while it works.
+// `parley secrets rotate`: new keys and tokens in place of those the gateway made for itself, while it works.
 
-import type { RotatedSecret, SecretLine } from '../api/own-secrets.ts'
-import type { Resealed } from '../db/reseal.ts'
+import { connections } from '../api/connections.ts'
+import { secrets } from '../api/credentials.ts'
+import type { OperationOutput } from '../api/resource.ts'
 import { CommandError, exitCodes, wrongUsage } from './command-error.ts'
-import type { Group } from './command-line.ts'
 import { confirmOrAbort, yesArg } from './flags.ts'
-import { type CallGateway, operatorCommand } from './operator-command.ts'
-import { formatInstant, formatTable, printableLine } from './output.ts'
+import { type AskOperation, operatorCommand } from './operator-command.ts'
+import { printableLine } from './output.ts'
 
-const secretsListCommand = operatorCommand({
-  name: 'list',
-  description:
-    'List the keys and tokens of this gateway: what each protects, since when, where it is kept. None is shown.',
-  examples: ['parley secrets list', 'parley secrets list --json'],
-  args: {},
-  async run({ callGateway, show }) {
-    const secrets = await fetchSecrets(callGateway)
-    const lines = formatTable(secrets, [
-      { title: 'NAME', cell: (line) => line.name },
-      { title: 'SINCE', cell: (line) => formatInstant(line.since) },
-      { title: 'KEPT IN', cell: (line) => line.place },
-      { title: 'PROTECTS', cell: (line) => line.protects },
-      { title: 'THE ONE BEFORE', cell: (line) => line.old },
-    ])
-    show({ secrets }, lines)
-  },
-})
+type RotatedSecret = OperationOutput<typeof secrets.operations.rotate>
 
-const rotateCommand = operatorCommand({
+export const rotateCommand = operatorCommand({
   name: 'rotate',
   description:
     'Make new keys while the gateway works. What was signed or sealed with the old ones goes on to count; see the list.',
@@ -45,8 +28,8 @@ const rotateCommand = operatorCommand({
     if ((name === undefined) === (all !== true)) throw wrongUsage('name a key, or give --all; see parley secrets list')
     if (all === true) await confirmOrAbort('Make new keys and a new admin token?', yes)
   },
-  async run({ args, callGateway, show }) {
-    const known = await fetchSecrets(callGateway)
+  async run({ args, ask, show }) {
+    const known = (await ask(secrets.operations.list, {})).secrets
     const wanted =
       args.all === true
         ? known.filter(({ isRotated }) => isRotated).map(({ name }) => name)
@@ -64,11 +47,11 @@ const rotateCommand = operatorCommand({
       if (name === 'admin-token') continue
       const line = known.find((each) => each.name === name)
       rotated.push(
-        line?.kind === 'actor' ? await rotateActorKey(callGateway, name) : await rotateSecret(callGateway, name),
+        line?.kind === 'actor' ? await rotateActorKey(ask, name) : await ask(secrets.operations.rotate, { name }),
       )
     }
-    const sealed = wanted.includes('sealing-key') ? await resealUntilDone(callGateway) : undefined
-    if (wanted.includes('admin-token')) rotated.push(await rotateSecret(callGateway, 'admin-token'))
+    const sealed = wanted.includes('sealing-key') ? await resealUntilDone(ask) : undefined
+    if (wanted.includes('admin-token')) rotated.push(await ask(secrets.operations.rotate, { name: 'admin-token' }))
     const words = rotated.map(({ name, token, note }) =>
       printableLine(`${name}: ${note ?? (token === undefined ? 'new' : `${token} (shown this once)`)}`),
     )
@@ -83,17 +66,6 @@ const rotateCommand = operatorCommand({
   },
 })
 
-export const secretsCommands: Group = {
-  name: 'secrets',
-  description: 'Keys and tokens that the gateway makes for itself.',
-  examples: ['parley secrets list', 'parley secrets rotate --all --yes'],
-  commands: [secretsListCommand, rotateCommand],
-}
-
-async function fetchSecrets(callGateway: CallGateway): Promise<readonly SecretLine[]> {
-  return (await callGateway<{ secrets: readonly SecretLine[] }>('GET', '/admin/secrets')).secrets
-}
-
 function splitSecretNames(name: string | undefined): readonly string[] {
   const names = (name ?? '').split(',').map((each) => each.trim())
   return [...new Set(names.filter((each) => each !== ''))]
@@ -104,27 +76,23 @@ function rotationRank(name: string): number {
   return name === 'sealing-key' ? 0 : 1
 }
 
-function rotateSecret(callGateway: CallGateway, name: string): Promise<RotatedSecret> {
-  return callGateway<RotatedSecret>('POST', '/admin/secrets/rotate', { body: { name } })
-}
-
 /** Servers of followers are told, by the channel itself. */
-async function rotateActorKey(callGateway: CallGateway, name: string): Promise<RotatedSecret> {
-  const [connection = '', actor = ''] = name.split('#')
-  const at = connection.split('/').map(encodeURIComponent).join('/')
-  const body = { owner: actor.replace(/^agent:/, ''), again: false }
-  await callGateway('POST', `/admin/connections/${at}/operations/keys.rotate`, { body })
+async function rotateActorKey(ask: AskOperation, name: string): Promise<RotatedSecret> {
+  const [at = '', actor = ''] = name.split('#')
+  const [channel = '', connection = ''] = at.split('/')
+  const input = { owner: actor.replace(/^agent:/, ''), again: false }
+  await ask(connections.operations.operate, { ...input, channel, connection, name: 'keys.rotate' })
   return { name }
 }
 
 /** A replica goes on with the old key for some seconds: what it sealed meanwhile is found by the last pass. */
 const othersKnowMs = 6_000
 
-async function resealUntilDone(callGateway: CallGateway): Promise<Pick<Resealed, 'resealed' | 'unopened'>> {
+async function resealUntilDone(ask: AskOperation): Promise<{ readonly resealed: number; readonly unopened: number }> {
   const pass = async (): Promise<{ resealed: number; unopened: number }> => {
     let resealed = 0
     for (;;) {
-      const done = await callGateway<Resealed>('POST', '/admin/secrets/reseal')
+      const done = await ask(secrets.operations.reseal, {})
       resealed += done.resealed
       if (done.isDone) return { resealed, unopened: done.unopened }
     }

@@ -218,7 +218,7 @@ const commands = [
   'attachments list',
   `attachments show ${id}`,
   'pairings list',
-  'pairings approve ABCD2345',
+  'pairings approve BCDF2345',
   'grants list',
   'grants add telegram:1',
   'grants block telegram:1',

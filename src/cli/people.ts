@@ -1,10 +1,31 @@
-// `parley erase`: erases what is stored about one person, on every connection, and says what that was.
-
+// Commands about people that take more than one request: every block of a person removed, and the erasure of a person.
+import { erasure, grants, grantText } from '../api/people.ts'
+import type { OperationOutput } from '../api/resource.ts'
 import type { ErasedCounts } from '../db/erase-person.ts'
-import { addErasedCounts, type EraseResult, noneErased } from '../identity/erase.ts'
+import { addErasedCounts, noneErased } from '../identity/erase.ts'
+import { CommandError, exitCodes } from './command-error.ts'
 import { confirmOrAbort, yesArg } from './flags.ts'
-import { type CallGateway, operatorCommand } from './operator-command.ts'
-import { printRemark } from './output.ts'
+import { type AskOperation, operatorCommand } from './operator-command.ts'
+import { printableLine, printRemark } from './output.ts'
+
+export const unblockCommand = operatorCommand({
+  name: 'unblock',
+  description: 'Remove every block of a person. It does not let them in by itself.',
+  examples: ['parley grants unblock chat:666'],
+  args: {
+    subject: { type: 'positional', required: true, description: 'Who, as evidence names them, such as chat:42' },
+  },
+  async run({ args, ask, show }) {
+    const { list, revoke } = grants.operations
+    const found = await ask(list, { subject: args.subject, limit: 500 })
+    const blocks = found.grants.filter(({ effect }) => effect === 'deny')
+    if (blocks.length === 0)
+      throw new CommandError(exitCodes.notFound, 'not_found', 'this subject is not blocked; see parley grants list')
+    const revoked: OperationOutput<typeof revoke>['grant'][] = []
+    for (const { id } of blocks) revoked.push((await ask(revoke, { id })).grant)
+    show({ grants: revoked }, revoked.map((grant) => printableLine(`Unblocked: ${grantText(grant)}.`)).join('\n'))
+  },
+})
 
 export const eraseCommand = operatorCommand({
   name: 'erase',
@@ -27,24 +48,28 @@ export const eraseCommand = operatorCommand({
     if (args['dry-run'] === true) return
     await confirmOrAbort(`Erase everything about ${args.principal}, on every connection, for good?`, args.yes)
   },
-  async run({ args, callGateway, show }) {
+  async run({ args, ask, show }) {
     const { principal } = args
     if (args['dry-run'] === true) {
-      const { removed } = await callGateway<EraseResult>('POST', '/admin/erase', { body: { principal, dryRun: true } })
+      const { removed } = await ask(erasure.operations.erase, { principal, dryRun: true })
       return show({ isDone: false, removed }, removedText(removed, 'There is', `Nothing is stored about ${principal}.`))
     }
-    const removed = await eraseAll(callGateway, principal)
+    const removed = await eraseAll(ask, principal)
     show({ isDone: true, removed }, removedText(removed, 'Removed', `Nothing was stored about ${principal}.`))
   },
 })
 
 /** A piece per request; interrupted, the same command goes on with what is left. */
-async function eraseAll(callGateway: CallGateway, principal: string): Promise<ErasedCounts> {
+async function eraseAll(ask: AskOperation, principal: string): Promise<ErasedCounts> {
   let removed = noneErased
-  let from: EraseResult['next'] = null
+  const { erase } = erasure.operations
+  let from: OperationOutput<typeof erase>['next'] = null
   do {
-    const body = { principal, confirm: true, from }
-    const piece: EraseResult = await callGateway('POST', '/admin/erase', { body, timeoutMs: 120_000 })
+    const piece: OperationOutput<typeof erase> = await ask(
+      erase,
+      { principal, confirm: true, from },
+      { timeoutMs: 120_000 },
+    )
     removed = addErasedCounts(removed, piece.removed)
     from = piece.next
     if (from !== null) printRemark(`${removed.receipts} messages, ${removed.lines} lines so far …`)
