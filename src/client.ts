@@ -7,6 +7,7 @@ import type { CancelledRun } from './api/runs.ts'
 import type { Session } from './api/sessions.ts'
 import type { ExecutionTarget, TaskInput, TaskResult } from './api/task-schemas.ts'
 import type { ToolRequest } from './api/tool-requests.ts'
+import { createClientOperations } from './client/operations.ts'
 import { type CallOptions, type ClientOptions, createRequest } from './client/request.ts'
 import {
   type RunInput,
@@ -38,8 +39,6 @@ export type {
 }
 
 export type PageOptions = { readonly limit?: number; readonly before?: string }
-export type Decision = { readonly decision: 'accepted' | 'rejected'; readonly hash?: string; readonly reason?: string }
-export type ToolOutcome = { readonly result: unknown } | { readonly error: string }
 export type Placement = {
   readonly preferred_target?: string
   readonly allowed_targets?: readonly string[]
@@ -59,7 +58,7 @@ export function createClient(options: ClientOptions) {
     cancelRun: (runId: string, call?: CallOptions): Promise<CancelledRun> =>
       request.json('POST', `/api/v1/agent/runs/${encodeURIComponent(runId)}/cancel`, call),
     ...createRunMethods(request),
-    ...createApprovalMethods(request),
+    ...createClientOperations(request),
     tasks: createTaskMethods(request),
   }
 }
@@ -93,65 +92,6 @@ function createRunMethods({ json }: Requests) {
         call?: CallOptions,
       ): Promise<{ bucket: string; path: string; url: string }> =>
         json('GET', '/api/v1/agent/attachments/signed-url', { ...call, query: { bucket: at.bucket, path: at.path } }),
-    },
-    sessions: {
-      list: (
-        page: PageOptions & { agent?: string } = {},
-        call?: CallOptions,
-      ): Promise<{ sessions: Session[]; next: string | null }> =>
-        json('GET', '/api/v1/agent/sessions', { ...call, query: page }),
-      get: (
-        id: string,
-        page: { limit?: number; before?: number } = {},
-        call?: CallOptions,
-      ): Promise<{ session: Session; messages: Record<string, unknown>[]; next: number | null }> =>
-        json('GET', `/api/v1/agent/sessions/${encodeURIComponent(id)}`, { ...call, query: page }),
-      setTitle: (id: string, title: string, call?: CallOptions): Promise<{ ok: true; title: string }> =>
-        json('POST', `/api/v1/agent/sessions/${encodeURIComponent(id)}/title`, { ...call, json: { title } }),
-      delete: (id: string, call?: CallOptions): Promise<{ ok: true }> =>
-        json('DELETE', `/api/v1/agent/sessions/${encodeURIComponent(id)}`, call),
-    },
-  }
-}
-
-function createApprovalMethods({ json }: Requests) {
-  const approvalPath = (id: string): string => `/api/v1/agent/approvals/${encodeURIComponent(id)}`
-  const toolRequestPath = (id: string): string => `/api/v1/agent/tool-requests/${encodeURIComponent(id)}`
-  return {
-    approvals: {
-      list: (
-        page: PageOptions & { status?: string } = {},
-        call?: CallOptions,
-      ): Promise<{ actions: PendingAction[]; next: string | null }> =>
-        json('GET', '/api/v1/agent/approvals', { ...call, query: page }),
-      summary: (call?: CallOptions): Promise<{ summary: Record<string, number> }> =>
-        json('GET', '/api/v1/agent/approvals/summary', call),
-      get: (id: string, call?: CallOptions): Promise<{ action: PendingAction }> => json('GET', approvalPath(id), call),
-      resolve: (
-        id: string,
-        decision: Decision,
-        call?: CallOptions,
-      ): Promise<{ action: PendingAction; duplicate: boolean }> =>
-        json('POST', `${approvalPath(id)}/resolve`, { ...call, json: decision }),
-      delete: (id: string, call?: CallOptions): Promise<{ action: PendingAction; duplicate: boolean }> =>
-        json('DELETE', approvalPath(id), call),
-    },
-    toolRequests: {
-      list: (
-        page: PageOptions & { status?: string } = {},
-        call?: CallOptions,
-      ): Promise<{ requests: ToolRequest[]; next: string | null }> =>
-        json('GET', '/api/v1/agent/tool-requests', { ...call, query: page }),
-      get: (id: string, call?: CallOptions): Promise<{ request: ToolRequest; parameters: Record<string, unknown> }> =>
-        json('GET', toolRequestPath(id), call),
-      submit: (
-        id: string,
-        outcome: ToolOutcome,
-        call?: CallOptions,
-      ): Promise<{ request: ToolRequest; duplicate: boolean }> =>
-        json('POST', `${toolRequestPath(id)}/submit`, { ...call, json: outcome }),
-      cancel: (id: string, call?: CallOptions): Promise<{ request: ToolRequest; duplicate: boolean }> =>
-        json('DELETE', toolRequestPath(id), call),
     },
   }
 }

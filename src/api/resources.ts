@@ -17,7 +17,8 @@ import { tasks } from './tasks.ts'
 import { toolRequests } from './tool-requests.ts'
 import { discovery, tokenIssuers } from './well-known.ts'
 
-export const resources: readonly Resource[] = [
+/** By their names; where one has two parts, operators have the second. */
+export const resourceTable = {
   webhooks,
   attachments,
   history,
@@ -44,4 +45,6 @@ export const resources: readonly Resource[] = [
   secrets,
   audit,
   health,
-]
+} as const
+
+export const resources: readonly Resource[] = Object.values(resourceTable)

@@ -83,14 +83,17 @@ describeOnDatabase('the client of the API', (database) => {
     const [session] = second.sessions
     if (session === undefined) throw new Error('no session')
     expect(session).toMatchObject({ owner: 'test:ada', lines: 2, title: null })
-    expect(await ada.sessions.setTitle(session.id, '  Opening \n hours ')).toEqual({ ok: true, title: 'Opening hours' })
+    expect(await ada.sessions.setTitle(session.id, { title: '  Opening \n hours ' })).toEqual({
+      ok: true,
+      title: 'Opening hours',
+    })
     expect((await ada.sessions.get(session.id)).session.title).toBe('Opening hours')
 
     const eve = await clientFor('test:eve')
     expect((await eve.sessions.list()).sessions).toEqual([])
     const attempts = [
       () => eve.sessions.get(session.id),
-      () => eve.sessions.setTitle(session.id, 'mine'),
+      () => eve.sessions.setTitle(session.id, { title: 'mine' }),
       () => eve.sessions.delete(session.id),
     ]
     for (const attempt of attempts) await expect(attempt()).rejects.toMatchObject({ status: 404, code: 'not_found' })
