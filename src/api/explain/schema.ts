@@ -187,6 +187,7 @@ const factsSchema = z
     ),
     decisions: z.array(
       z.object({
+        seq: count.optional().meta({ description: 'Its place in the audit log' }),
         at: instantSchema,
         action: z.string(),
         outcome: z.string(),
