@@ -138,7 +138,7 @@ export const audit = defineResource({
 
 const time = '2026-01-31, 2026-01-31T08:00:00Z, or 45m, 12h, 30d, 8w ago'
 
-export const auditFlags = {
+const auditFlags = {
   connection: { valueHint: 'channel/id' },
   principal: { valueHint: 'subject' },
   agent: { valueHint: 'slug' },

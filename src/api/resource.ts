@@ -143,7 +143,7 @@ export function defineResource<const Operations extends Readonly<Record<string, 
 
 // Operations that operators and owners have: the same code, for all and for one's own.
 
-export const adminBase = '/admin'
+const adminBase = '/admin'
 export const ownBase = '/api/v1/agent'
 
 /** An operation where it stands: of those that owners have too there are two. */
@@ -222,7 +222,7 @@ function readField(name: string, schema: z.ZodType, value: string): unknown {
   throw new GatewayError('bad_request', misfitText({ ...requireIssue(parsed.error), path: [name] }))
 }
 
-export function readQuery<Query extends z.ZodType>(
+function readQuery<Query extends z.ZodType>(
   query: Query,
   given: Readonly<Record<string, string>>,
 ): z.output<Query> {
@@ -251,7 +251,7 @@ export function isJsonType(contentType: string | undefined): boolean {
   return jsonType.test(contentType?.trim() ?? '')
 }
 
-export async function readJsonBody<Body extends z.ZodType>(
+async function readJsonBody<Body extends z.ZodType>(
   context: Context,
   { schema, maxBytes, remedy }: Pick<RequestBody<Body>, 'schema' | 'maxBytes' | 'remedy'>,
 ): Promise<z.output<Body>> {

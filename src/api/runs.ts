@@ -312,7 +312,7 @@ type Deps = Pick<AppDeps, 'db' | 'gateway' | 'wake'>
 export type RunCancelRequest = { readonly id: string; readonly owner?: string | undefined }
 
 /** `find`: the run, once it has begun. Undefined: there is none, begun or waiting. */
-export async function requestRunCancel(
+async function requestRunCancel(
   deps: Deps,
   context: Context,
   { id, owner }: RunCancelRequest,
