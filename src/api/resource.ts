@@ -222,10 +222,7 @@ function readField(name: string, schema: z.ZodType, value: string): unknown {
   throw new GatewayError('bad_request', misfitText({ ...requireIssue(parsed.error), path: [name] }))
 }
 
-function readQuery<Query extends z.ZodType>(
-  query: Query,
-  given: Readonly<Record<string, string>>,
-): z.output<Query> {
+function readQuery<Query extends z.ZodType>(query: Query, given: Readonly<Record<string, string>>): z.output<Query> {
   const parsed = query.safeParse(given)
   if (parsed.success) return parsed.data
   throw new GatewayError('bad_request', misfitText(requireIssue(parsed.error)))
