@@ -125,7 +125,7 @@ type AcceptRow = {
 /** Stores what came together. One statement, one commit; outcomes in the order of the drafts. */
 export type AcceptDrafts = (drafts: readonly InboxDraft[]) => Promise<readonly InboxOutcome[]>
 
-export async function acceptDrafts(db: Db, drafts: readonly InboxDraft[]): Promise<readonly InboxOutcome[]> {
+export async function storeDrafts(db: Db, drafts: readonly InboxDraft[]): Promise<readonly InboxOutcome[]> {
   const statement = drafts.some(hasMore) ? acceptWithMore : drafts.some(countsOnce) ? acceptOnce : accept
   const rows = await db.accepting.query<AcceptRow>(statement, [serializeDrafts(drafts), db.isShared])
   const byOrdinal = new Map(rows.map((row) => [row.ord, row]))

@@ -15,7 +15,7 @@ import {
 } from '../contract/index.ts'
 import { type Meter, noMeter } from '../contract/metrics.ts'
 import type { Database, Db, Failpoint, WakingWork } from '../db/client.ts'
-import { type AcceptDrafts, acceptDrafts } from '../db/inbox.ts'
+import { type AcceptDrafts, storeDrafts } from '../db/inbox.ts'
 import { createJournalStore } from '../db/journal.ts'
 import { createTakeOver } from '../db/take-over.ts'
 import { createTranscriptStore } from '../db/transcripts.ts'
@@ -151,7 +151,7 @@ export function assembleGateway(config: Config, database: Database, runtime: Run
     guardedFetch: runtime.guardedFetch ?? createUnpinnedFetch(fetch),
     connections,
     agents: new Map(config.agents.map((agent) => [agent.slug, agent])),
-    committer: (runtime.committer ?? createGroupCommit)((drafts) => acceptDrafts(db, drafts)),
+    committer: (runtime.committer ?? createGroupCommit)((drafts) => storeDrafts(db, drafts)),
     db,
     journal: createJournalStore(db),
     transcripts: createTranscriptStore(database, tenant),

@@ -50,7 +50,7 @@ export type Route = Pick<DraftRouting, 'isSticky' | 'isAddressed' | 'agents'> & 
  * Stores what arrived together, all of it or nothing. Resolves only when it is safe to answer the transport with
  * success.
  */
-export async function acceptDrafts(
+export async function storeDrafts(
   deps: Pick<AcceptDeps, 'committer'>,
   given: readonly InboxDraft[],
 ): Promise<readonly AcceptResult[]> {

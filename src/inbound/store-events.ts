@@ -18,12 +18,12 @@ import { controlNames } from '../turns/chat-commands.ts'
 import type { GatewayConnection, GatewayDeps } from '../turns/deps.ts'
 import {
   type AcceptContext,
-  acceptDrafts,
   createRejectedEventDraft,
   type KeptEventFacts,
   messageDraft,
   refusedDraft,
   sanitizeMessage,
+  storeDrafts,
 } from './accept.ts'
 import { parseChatCommand } from './chat-command.ts'
 import { acceptContext, createAcceptReporter, type RequestTrace } from './request-context.ts'
@@ -49,7 +49,7 @@ export async function storeEvents(
       )
   }
   const kept = prepared.filter((each) => each.draft !== undefined)
-  const acceptances = await acceptDrafts(
+  const acceptances = await storeDrafts(
     deps,
     kept.flatMap(({ draft }) => draft ?? []),
   )
@@ -233,7 +233,7 @@ async function storeRejectedDraft(
   }: { readonly rejected: KeptEventFacts; readonly outcome: InboundOutcome; readonly entry: RequestTrace },
 ): Promise<AcceptResult> {
   const context = acceptContext(at, entry)
-  const [acceptance] = await acceptDrafts(deps, [createRejectedEventDraft(deps, rejected, context)])
+  const [acceptance] = await storeDrafts(deps, [createRejectedEventDraft(deps, rejected, context)])
   return createAcceptReporter(deps, context, entry)(
     outcome,
     rejected.reason,

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { envelopeSchemaId } from '../../src/contract/gateway-events.ts'
 import type { Envelope } from '../../src/contract/index.ts'
 import { type Database, statement } from '../../src/db/client.ts'
-import { acceptDrafts, type InboxDraft } from '../../src/db/inbox.ts'
+import { type InboxDraft, storeDrafts } from '../../src/db/inbox.ts'
 import { type HeldLane, type NewTurn, noAccessBasis } from '../../src/db/turn-rows.ts'
 import { claimTurns, completeTurn, openTurn } from '../../src/db/turns.ts'
 import { openTenantDb } from '../setup/tenant-db.ts'
@@ -40,7 +40,7 @@ export async function hold(
 ): Promise<HeldLane> {
   const messageId = `${said.conversation}.${++count}`
   const { raw: _raw, ...message } = aMessage({ id: messageId, subject: said.subject ?? '', text: said.text ?? 'hello' })
-  await acceptDrafts(openTenantDb(database), [
+  await storeDrafts(openTenantDb(database), [
     aDraft({
       messageId,
       subject: said.subject,

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { type Fields, textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
-import { acceptDrafts } from '../../src/db/inbox.ts'
+import { storeDrafts } from '../../src/db/inbox.ts'
 import { type Api, hopHeaders, startApi } from '../doubles/api.ts'
 import { createDoor, until } from '../doubles/background-gateway.ts'
 import { aDraft } from '../doubles/inbox-drafts.ts'
@@ -73,7 +73,7 @@ describeOnDatabase('a caller of the API', (database) => {
 
   test('comes back to the thread it had before thread ids were its own, and nobody else does', async () => {
     const draft = aDraft({ connection: 'agui/demo', subject: 'gw:user/local', candidates: ['t1'], fresh: 't1' })
-    await acceptDrafts(openTenantDb(database()), [draft])
+    await storeDrafts(openTenantDb(database()), [draft])
     await until(() => api.heard.length === 1)
     await until(async () => (await api.run('probe', { isHere: true })).status !== 409)
     await api.run('r1', await token())

@@ -6,7 +6,7 @@ import { secret } from '../../../src/contract/index.ts'
 import { noMeter } from '../../../src/contract/metrics.ts'
 import { readWorkspaceScope, workspaceKey } from '../../../src/contract/workspace-scope.ts'
 import { type Database, statement } from '../../../src/db/client.ts'
-import { acceptDrafts } from '../../../src/db/inbox.ts'
+import { storeDrafts } from '../../../src/db/inbox.ts'
 import { deleteSession, findSession, listSessions, readTranscript } from '../../../src/db/sessions.ts'
 import { createTokenStore } from '../../../src/db/tokens.ts'
 import { claimTurns, openTurn, releaseLane, renewLanes } from '../../../src/db/turns.ts'
@@ -265,7 +265,7 @@ export function sessionCases(database: () => Database): readonly Case[] {
       run: async () => {
         const inbox = openTenantDb(database())
         const draft = () => aDraft({ messageId: 'twice', candidates: ['c-twice'], content: 'same' })
-        const outcomes = [...(await acceptDrafts(inbox, [draft()])), ...(await acceptDrafts(inbox, [draft()]))]
+        const outcomes = [...(await storeDrafts(inbox, [draft()])), ...(await storeDrafts(inbox, [draft()]))]
         const sessions = await listSessions(store(), {}, page)
         return { outcomes: outcomes.map(({ kind }) => kind), sessions: sessions.length }
       },

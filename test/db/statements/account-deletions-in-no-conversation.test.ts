@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import { createAccountDeletionStore } from '../../../src/db/account-deletions.ts'
 import { type Database, statement } from '../../../src/db/client.ts'
-import { acceptDrafts, type InboxDraft } from '../../../src/db/inbox.ts'
+import { type InboxDraft, storeDrafts } from '../../../src/db/inbox.ts'
 import { processAccountDeletions } from '../../../src/identity/erase.ts'
 import { rowsWith, tablesWith } from '../../doubles/find-text-in-database.ts'
 import { aDraft } from '../../doubles/inbox-drafts.ts'
@@ -32,7 +32,7 @@ const left = (name: string, more: Partial<InboxDraft> = {}): InboxDraft =>
 const farewell = left('delete', { isFarewell: true })
 
 describeOnDatabase('a farewell of somebody in no conversation', (database) => {
-  const accept = (...drafts: InboxDraft[]) => acceptDrafts(openTenantDb(database()), drafts)
+  const accept = (...drafts: InboxDraft[]) => storeDrafts(openTenantDb(database()), drafts)
   const carryOut = async (on: Database = database()) => {
     await database().query(due, [])
     const store = createAccountDeletionStore(on, 'default')

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import { createAccountDeletionStore } from '../../../src/db/account-deletions.ts'
 import { type Database, statement } from '../../../src/db/client.ts'
-import { acceptDrafts, type InboxDraft } from '../../../src/db/inbox.ts'
+import { type InboxDraft, storeDrafts } from '../../../src/db/inbox.ts'
 import { claimTurns, completeTurn, openTurn } from '../../../src/db/turns.ts'
 import { processAccountDeletions } from '../../../src/identity/erase.ts'
 import { rowsWith, tablesWith } from '../../doubles/find-text-in-database.ts'
@@ -59,7 +59,7 @@ function farewell(changes: Partial<InboxDraft> = {}): InboxDraft {
 }
 
 describeOnDatabase('a farewell', (database) => {
-  const accept = (...drafts: InboxDraft[]) => acceptDrafts(openTenantDb(database()), drafts)
+  const accept = (...drafts: InboxDraft[]) => storeDrafts(openTenantDb(database()), drafts)
   const carryOut = async (on: Database = database(), budgetMs = 60_000) => {
     await database().query(due, [])
     const store = createAccountDeletionStore(on, 'default')
@@ -174,7 +174,7 @@ describeOnDatabase('a farewell', (database) => {
     const dying = watchedDatabase(database(), () => {})
     const rolledBack = dying.transaction(async (sql) => {
       const inner = { ...dying, ...sql, accepting: sql }
-      await acceptDrafts(openTenantDb(inner), [farewell({ subject: bob })])
+      await storeDrafts(openTenantDb(inner), [farewell({ subject: bob })])
       throw new Error('as after kill -9')
     })
     await expect(rolledBack).rejects.toThrow()

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { statement } from '../../../src/db/client.ts'
-import { acceptDrafts, type InboxDraft } from '../../../src/db/inbox.ts'
+import { type InboxDraft, storeDrafts } from '../../../src/db/inbox.ts'
 import { aDraft } from '../../doubles/inbox-drafts.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 import { openTenantDb } from '../../setup/tenant-db.ts'
@@ -11,7 +11,7 @@ const conversationOf = statement('test_conversation', 'select conversation_id as
 const names = statement('test_names', 'select external_id as name from conversation_aliases order by 1')
 
 describeOnDatabase('a conversation', (database) => {
-  const accept = (...drafts: InboxDraft[]) => acceptDrafts(openTenantDb(database()), drafts)
+  const accept = (...drafts: InboxDraft[]) => storeDrafts(openTenantDb(database()), drafts)
   const conversation = async (draft: InboxDraft): Promise<string | undefined> =>
     (await database().query<{ id: string }>(conversationOf, [draft.id]))[0]?.id
   const mail = (messageId: string, subject: string, candidates: readonly string[], also: readonly string[] = []) =>

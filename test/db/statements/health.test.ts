@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { type Database, statement } from '../../../src/db/client.ts'
 import { type HealthSample, sampleHealth } from '../../../src/db/health.ts'
 import { readHealthSample } from '../../../src/db/health-sample.ts'
-import { acceptDrafts } from '../../../src/db/inbox.ts'
+import { storeDrafts } from '../../../src/db/inbox.ts'
 import { readLedger } from '../../../src/db/receipts.ts'
 import { createSweepStore } from '../../../src/db/retention.ts'
 import { claimTurns } from '../../../src/db/turns.ts'
@@ -30,7 +30,7 @@ function booksOf(signs: readonly HealthSample[], connection: string): Record<str
 describeOnDatabase('vital signs', (database) => {
   const read = () => sampleHealth(openTenantDb(database(), 'default'), keep)
   const accept = (messageId: string, changes: Parameters<typeof aDraft>[0] = {}) =>
-    acceptDrafts(openTenantDb(database()), [aDraft({ messageId, dedupe: messageId, content: messageId, ...changes })])
+    storeDrafts(openTenantDb(database()), [aDraft({ messageId, dedupe: messageId, content: messageId, ...changes })])
   const expectTheBooks = async () => {
     const lines = await readLedger(openTenantDb(database(), 'default'))
     const signs = await read()

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { type Database, statement } from '../../../src/db/client.ts'
-import { acceptDrafts, type InboxDraft } from '../../../src/db/inbox.ts'
+import { type InboxDraft, storeDrafts } from '../../../src/db/inbox.ts'
 import { readLedger } from '../../../src/db/receipts.ts'
 import { aDraft } from '../../doubles/inbox-drafts.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
@@ -21,7 +21,7 @@ const redeliveries = statement(
 )
 
 describeOnDatabase('the inbox', (database) => {
-  const accept = (...drafts: InboxDraft[]) => acceptDrafts(openTenantDb(database()), drafts)
+  const accept = (...drafts: InboxDraft[]) => storeDrafts(openTenantDb(database()), drafts)
   const books = () => readLedger(openTenantDb(database(), 'default'))
   const conversation = async (draft: InboxDraft): Promise<string | undefined> =>
     (await database().query<{ id: string }>(conversationOf, [draft.id]))[0]?.id

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import { statement } from '../../../src/db/client.ts'
 import { sampleHealth } from '../../../src/db/health.ts'
-import { acceptDrafts } from '../../../src/db/inbox.ts'
+import { storeDrafts } from '../../../src/db/inbox.ts'
 import { createSweepStore, sweepOnce } from '../../../src/db/retention.ts'
 import { healthMetrics } from '../../../src/observability/health-metrics.ts'
 import { aDraft } from '../../doubles/inbox-drafts.ts'
@@ -16,7 +16,7 @@ const age = (days: number) =>
 const kept = statement('test_kept', 'select message is null as forgotten, raw is null as bare from inbox')
 
 describeOnDatabase('the sweeper', (database) => {
-  const accept = () => acceptDrafts(openTenantDb(database()), [aDraft()])
+  const accept = () => storeDrafts(openTenantDb(database()), [aDraft()])
   const sweep = () => createSweepStore(database(), 'default').sweep(policy)
 
   test('forgets what was said after its time, and still knows a redelivery', async () => {
@@ -57,7 +57,7 @@ describeOnDatabase('the sweeper', (database) => {
       const own = `pile-${n}`
       return aDraft({ messageId: own, dedupe: own, content: own, state: 'ignored', reason: 'nothing_said' })
     })
-    for (let at = 0; at < count; at += 500) await acceptDrafts(openTenantDb(database()), drafts.slice(at, at + 500))
+    for (let at = 0; at < count; at += 500) await storeDrafts(openTenantDb(database()), drafts.slice(at, at + 500))
     await database().query(age(days), [])
   }
   const withContent = async () => {

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { QueuedCall } from '../../../src/contract/delivery.ts'
 import { statement } from '../../../src/db/client.ts'
-import { acceptDrafts } from '../../../src/db/inbox.ts'
+import { storeDrafts } from '../../../src/db/inbox.ts'
 import { claimSends } from '../../../src/db/outbox.ts'
 import { rowVersion } from '../../../src/db/row-version.ts'
 import { type HeldLane, type NewTurn, noAccessBasis, type TurnEnd } from '../../../src/db/turn-rows.ts'
@@ -34,7 +34,7 @@ describeOnDatabase('rows of another release', (database) => {
   const turns = (leaseMs = 60_000) => openTenantDb(database(), { holder: 'a', leaseMs, tenant: 'default' })
   const outbox = () => openTenantDb(database(), { holder: 'a', leaseMs: 60_000, tenant: 'default' })
   const fill = (...ids: string[]) =>
-    acceptDrafts(
+    storeDrafts(
       openTenantDb(database()),
       ids.map((messageId) => aDraft({ messageId, candidates: [messageId.split('.')[0] ?? ''] })),
     )

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { statement } from '../../../src/db/client.ts'
 import { sampleHealth } from '../../../src/db/health.ts'
-import { acceptDrafts } from '../../../src/db/inbox.ts'
+import { storeDrafts } from '../../../src/db/inbox.ts'
 import { expireLanes } from '../../../src/db/open-turn.ts'
 import { findSuspectTurns, freeLanesOfDeadHolder, leaveHeldLanes, reclaimTurn } from '../../../src/db/suspects.ts'
 import { type HeldLane, noAccessBasis } from '../../../src/db/turn-rows.ts'
@@ -23,7 +23,7 @@ describeOnDatabase('a turn whose holder is gone', (database) => {
     return { ...openTenantDb(database(), lease), ...openTenantDb(database(), lease) }
   }
   const fill = (...ids: string[]) =>
-    acceptDrafts(
+    storeDrafts(
       openTenantDb(database()),
       ids.map((messageId) => aDraft({ messageId, candidates: [messageId.split('.')[0] ?? ''] })),
     )

@@ -7,7 +7,7 @@ import { type Database, statement } from '../../../src/db/client.ts'
 import { readNextDueMs } from '../../../src/db/due.ts'
 import { readTimelineFacts, searchNewestTimelines, searchTimelines } from '../../../src/db/explain.ts'
 import { sampleHealth } from '../../../src/db/health.ts'
-import { acceptDrafts, type InboxDraft } from '../../../src/db/inbox.ts'
+import { type InboxDraft, storeDrafts } from '../../../src/db/inbox.ts'
 import { claimSends, claimSendsSql } from '../../../src/db/outbox.ts'
 import {
   dropDelivery,
@@ -36,7 +36,7 @@ const page = { limit: 50, before: null, connection: null }
 
 describeOnDatabase('two tenants in one database', (database) => {
   const accept = (tenant: string, changes: Partial<InboxDraft> = {}) =>
-    acceptDrafts(openTenantDb(database()), [aDraft({ tenant, id: randomUUID(), ...changes })])
+    storeDrafts(openTenantDb(database()), [aDraft({ tenant, id: randomUUID(), ...changes })])
 
   test('the same platform ids are two messages, each deduped in its own tenant', async () => {
     expect(await accept('acme')).toMatchObject([{ kind: 'accepted', flagged: false }])

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { statement } from '../../../src/db/client.ts'
-import { acceptDrafts, type DraftRouting, type InboxDraft } from '../../../src/db/inbox.ts'
+import { type DraftRouting, type InboxDraft, storeDrafts } from '../../../src/db/inbox.ts'
 import { aDraft } from '../../doubles/inbox-drafts.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 import { openTenantDb } from '../../setup/tenant-db.ts'
@@ -17,7 +17,7 @@ const agents = ['demo', 'billing', 'travel']
 const sticky: DraftRouting = { own: '~10~test:alice~c1', thread: 'c1', isSticky: true, isAddressed: false, agents }
 
 describeOnDatabase('the agent of a thread', (database) => {
-  const accept = (...drafts: InboxDraft[]) => acceptDrafts(openTenantDb(database()), drafts)
+  const accept = (...drafts: InboxDraft[]) => storeDrafts(openTenantDb(database()), drafts)
   const said = (messageId: string, routing: Partial<DraftRouting> = {}, changes: Partial<InboxDraft> = {}) =>
     aDraft({ messageId, routing: { ...sticky, ...routing }, ...changes })
   const addressed = (messageId: string, agent: string, routing: Partial<DraftRouting> = {}) =>

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { type Db, statement } from '../../../src/db/client.ts'
-import { acceptDrafts } from '../../../src/db/inbox.ts'
+import { storeDrafts } from '../../../src/db/inbox.ts'
 import { createJournalStore } from '../../../src/db/journal.ts'
 import { createTakeOver } from '../../../src/db/take-over.ts'
 import { type FullSlots, type HeldLane, type NewTurn, noAccessBasis } from '../../../src/db/turn-rows.ts'
@@ -34,7 +34,7 @@ describeOnDatabase('the turn queue', (database) => {
   const workerA = () => openTenantDb(database(), { holder: 'a', leaseMs: 60_000, tenant: 'default' })
   const workerB = () => openTenantDb(database(), { holder: 'b', leaseMs: 60_000, tenant: 'default' })
   const fill = (...ids: string[]) =>
-    acceptDrafts(
+    storeDrafts(
       openTenantDb(database()),
       ids.map((messageId) => aDraft({ messageId, candidates: [messageId.split('.')[0] ?? ''] })),
     )
@@ -95,7 +95,7 @@ describeOnDatabase('the turn queue', (database) => {
   test('looks past agents and connections that hold all the slots they may, but not past commands for the gateway', async () => {
     const draft = (messageId: string, connection: string, agent: string, isControl = false) =>
       aDraft({ messageId, connection, agent, candidates: [messageId], isControl })
-    await acceptDrafts(openTenantDb(database()), [
+    await storeDrafts(openTenantDb(database()), [
       draft('xa', 'c/x', 'a'),
       draft('xb', 'c/x', 'b'),
       draft('ya', 'c/y', 'a'),

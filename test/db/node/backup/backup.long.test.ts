@@ -6,7 +6,7 @@ import { cp, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promi
 import { dirname, join } from 'node:path'
 import postgres from 'postgres'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { acceptDrafts } from '../../../../src/db/inbox.ts'
+import { storeDrafts } from '../../../../src/db/inbox.ts'
 import { openPostgres } from '../../../../src/db/postgres.ts'
 import { readLedger } from '../../../../src/db/receipts.ts'
 import { readManifest } from '../../../../src/node/backup/read-archive.ts'
@@ -41,7 +41,7 @@ async function accept(place: Place, count: number, text = 'hello'): Promise<void
     const id = randomUUID()
     return aDraft({ id, messageId: id, dedupe: id, content: id, message: { note: text } })
   })
-  for (let at = 0; at < count; at += 50) await acceptDrafts(openTenantDb(database), drafts.slice(at, at + 50))
+  for (let at = 0; at < count; at += 50) await storeDrafts(openTenantDb(database), drafts.slice(at, at + 50))
   await database.close()
 }
 
