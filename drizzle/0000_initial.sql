@@ -385,7 +385,7 @@ CREATE TABLE "inbox" (
 	"conversation_id" uuid,
 	"state" text NOT NULL,
 	"reason" text,
-	"obligation" text,
+	"must_reply_individually" text,
 	"message_id" text,
 	"delivery_id" text,
 	"event" text DEFAULT 'new' NOT NULL,

@@ -114,7 +114,7 @@ async function admitApiCaller(
     id: '',
     agent,
     subject,
-    obligation: null,
+    mustReplyIndividually: null,
     event: 'new',
     editOf: null,
     messageId: message.id,

@@ -6,12 +6,13 @@
 // claimed   the proofs that are this event's from now on, in a fixed order; a duplicate claims what it brings besides, so that
 //           no part of what it was proven by counts later. Two replicas are told apart by the primary key.
 import { statement } from './client.ts'
+import { claimColumns, recordset } from './inbox-row.ts'
 
 export const withClaims = {
-  columns: ', once json, "arrivalId" uuid',
+  columns: `, ${recordset(claimColumns)}`,
   proofs: `
 proofs as materialized (
-  select i.ord, i.tenant, i."arrivalId", encode(sha256(convert_to(o.key, 'UTF8')), 'hex') as key, max(o."forMs") as "forMs"
+  select i.ord, i.tenant, coalesce(i."eventId", i.id) as "eventId", encode(sha256(convert_to(o.key, 'UTF8')), 'hex') as key, max(o."forMs") as "forMs"
   from inp i cross join lateral json_to_recordset(i.once) as o(key text, "forMs" float8)
   group by 1, 2, 3, 4
 ),`,
@@ -20,20 +21,20 @@ proofs as materialized (
       (select c.inbox_id, (select x.trace_id = '' from inbox x where x.id = c.inbox_id), true
       from proofs p cross join lateral (
         select c.inbox_id from proof_claims c
-        where c.tenant = p.tenant and c.key = p.key and c.event_id <> p."arrivalId" limit 1) c
+        where c.tenant = p.tenant and c.key = p.key and c.event_id <> p."eventId" limit 1) c
       where p.ord = i.ord limit 1)
       limit 1`,
   outdone: `
 outdone as materialized (
   select distinct p.ord from proofs p join proofs e on e.key = p.key and e.tenant = p.tenant
-  where e.ord < p.ord and e."arrivalId" <> p."arrivalId"
+  where e.ord < p.ord and e."eventId" <> p."eventId"
 ),`,
   isFirst: ' and not exists (select 1 from outdone o where o.ord = i.ord)',
   /** Of what is not stored nothing is claimed: it may come again. */
   claimed: (isOpen: string): string => `
 claimed as (
   insert into proof_claims (tenant, key, event_id, inbox_id, expires_at)
-  select distinct on (p.tenant, p.key) p.tenant, p.key, p."arrivalId", coalesce(k.id, i.id), now() + p."forMs" * interval '1 ms'
+  select distinct on (p.tenant, p.key) p.tenant, p.key, p."eventId", coalesce(k.id, i.id), now() + p."forMs" * interval '1 ms'
   from proofs p join inp i on i.ord = p.ord left join known k on k.ord = p.ord
   where not exists (select 1 from busy b where b.ord = i.ord)${isOpen}
   order by p.tenant, p.key, p.ord
@@ -44,7 +45,7 @@ claimed as (
 ),`,
   isClaimed: `
     and not exists (select 1 from proofs p where p.ord = i.ord and not exists (
-      select 1 from claimed c where c.tenant = p.tenant and c.key = p.key and c.event_id = p."arrivalId"))`,
+      select 1 from claimed c where c.tenant = p.tenant and c.key = p.key and c.event_id = p."eventId"))`,
 } as const
 
 export type ClaimParts = Readonly<Record<Exclude<keyof typeof withClaims, 'claimed'>, string>> & {

@@ -20,6 +20,7 @@
 import { type ClaimParts, withClaims, withoutClaims } from './accept-claims.ts'
 import { phaseAgain } from './account-deletions.ts'
 import { historyEntrySql, instantNow, statement, unindexed } from './client.ts'
+import { moreColumns, recordset, rowColumns } from './inbox-row.ts'
 import { notifyPayloadSql } from './resume-signal.ts'
 import { rowVersion } from './row-version.ts'
 import { task } from './task-snapshot.ts'
@@ -109,13 +110,11 @@ const withoutTasks: TaskParts = {
 
 const sameRecord = 'r.tenant = c.tenant and r.connection = c.connection and r.family = c.family and r.key = c.key'
 
-const effectColumns = ', effects json, sends json, cancels text, "isFarewell" boolean'
-
 const effectParts = `
 changes as materialized (
   select distinct on (i.tenant, i.connection, e.family, e.key) i.tenant, i.connection, e.*
   from inserted n join inp i on i.id = n.id
-  cross join lateral rows from (json_to_recordset(i.effects) as (
+  cross join lateral rows from (json_to_recordset(i."recordWrites") as (
     kind text, family text, key text, value jsonb, agent text, subject text)) with ordinality e
   where n.state <> 'refused'
   order by i.tenant, i.connection, e.family, e.key, i.ord desc, e.ordinality desc
@@ -141,7 +140,7 @@ answering as (
   select s.id, i.tenant, i.connection, n.id, s.ordinality - 1, s."orderKey", false, 'protocol', ${rowVersion}, s.call,
     s."clientId", 'queued', i."traceId"
   from inserted n join inp i on i.id = n.id
-  cross join lateral rows from (json_to_recordset(i.sends) as (
+  cross join lateral rows from (json_to_recordset(i."protocolReplies") as (
     id uuid, call jsonb, "orderKey" text, "clientId" text)) with ordinality s
   order by i.ord, s.ordinality
   on conflict do nothing
@@ -149,8 +148,8 @@ answering as (
 ),
 blocked as materialized (
   select l.tenant, l.connection, l.order_key from (
-    select distinct i.tenant, i.connection, i.cancels from inserted n join inp i on i.id = n.id where i.cancels is not null) b
-  join send_lanes l on l.tenant = b.tenant and l.connection = b.connection and starts_with(l.order_key, b.cancels)
+    select distinct i.tenant, i.connection, i."cancelPending" from inserted n join inp i on i.id = n.id where i."cancelPending" is not null) b
+  join send_lanes l on l.tenant = b.tenant and l.connection = b.connection and starts_with(l.order_key, b."cancelPending")
   where l.pending > 0
   order by l.tenant, l.connection, l.order_key for update of l
 ),
@@ -177,7 +176,7 @@ leaving as materialized (
   select distinct on (i.tenant, i.connection, i.subject) i.tenant, i.connection, i.subject, coalesce(n.id, k.id) as inbox_id,
     case when n.id is not null then i."traceId" end as trace_id
   from inp i left join inserted n on n.id = i.id left join known k on k.ord = i.ord
-  where i."isFarewell" and i.subject is not null and (n.state <> 'refused' or k.is_forgotten)
+  where i."isAccountDeleted" and i.subject is not null and (n.state <> 'refused' or k.is_forgotten)
   order by i.tenant, i.connection, i.subject, i.ord
 ),
 parting as (
@@ -203,24 +202,24 @@ const effectWakes = `,
 // CTEs that few batches need: more names for a conversation, raw payloads stored with their message, and bounces of what we sent.
 //
 // names      what a conversation is found by from now on, too; a name that is taken stays whose it is
-// originals  belong to the message, and to its sender, from the moment it is stored
+// kept       raw payloads belong to the message, and to its sender, from the moment it is stored
 // returned   the deliveries that bounces are about, locked in a fixed order; an unknown one is ignored
 
 /** The client id of a call is its origin and its ordinal there, which have an index (outbound/render.ts). */
 const known = `case when i.bounce ->> 'clientId' ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}:[0-9]{1,6}$'`
 
 const withMore = {
-  columns: `, also json, originals json, bounce json${effectColumns}`,
+  columns: `, ${recordset(moreColumns)}`,
   names: `
     union all
     select w.tenant, w.connection, p.taker, a.name, p.conversation_id, w.ord
-    from placed p join wanting w on w.ord = p.ord cross join lateral json_array_elements_text(w.also) a(name)`,
+    from placed p join wanting w on w.ord = p.ord cross join lateral json_array_elements_text(w.aliases) a(name)`,
   effects: `
 kept as (
   update attachments a set inbox_id = k.id, used_at = now(), owner = coalesce(k.subject, a.owner)
   from (
     select distinct on (i.tenant, o.ref) i.tenant, o.ref::uuid as ref, n.id, i.subject
-    from inserted n join inp i on i.id = n.id cross join lateral json_array_elements_text(i.originals) o(ref)
+    from inserted n join inp i on i.id = n.id cross join lateral json_array_elements_text(i."rawBlobs") o(ref)
     order by i.tenant, o.ref, i.ord desc) k
   where a.id = k.ref and ${unindexed('a.tenant')} = k.tenant
 ),
@@ -253,11 +252,7 @@ with inp as materialized (
     encode(sha256(convert_to(r.content, 'UTF8')), 'hex') as content_hash,
     r."platformAt" is not null and r."platformAt" < now() - r."horizonMs" * interval '1 ms' as is_stale
   from json_to_recordset($1::text::json) as r(
-    ord int, id uuid, tenant text, connection text, agent text, kind text, state text, reason text, dedupe text,
-    content text, recipient text, subject text, obligation text, "messageId" text, "deliveryId" text, event text,
-    "editOf" text, message jsonb, raw jsonb, "replyTo" jsonb, bytes int, "platformAt" timestamptz, "horizonMs" float8,
-    "traceId" text, candidates json, "isVouched" boolean, fresh text, "replyToken" text, "isExclusive" boolean,
-    "isControl" boolean, "settleMs" float8, routing jsonb, "conversationId" uuid, v int, copies int, task json${more.columns}${once.columns})
+    ord int, ${recordset(rowColumns)}${more.columns}${once.columns})
 ),${once.proofs}
 known as materialized (
   select i.ord, x.id, x.is_forgotten, x.is_replay from inp i cross join lateral (
@@ -303,7 +298,7 @@ joined as materialized (
       select a.conversation_id from conversation_aliases a
       where a.tenant = w.tenant and a.connection = w.connection and a.agent = w.taker and a.external_id = c.external_id
       limit 1) a
-    where w."isVouched"
+    where w."platformVerified"
        or exists (select 1 from participants p where p.conversation_id = a.conversation_id and p.subject = w.subject)
        or w."replyToken" is not null and (
          select v.reply_token_hash = encode(sha256(convert_to(w."replyToken", 'UTF8')), 'hex')
@@ -311,8 +306,8 @@ joined as materialized (
     order by c.n limit 1) f
 ),
 opening as materialized (
-  select w.ord, w.tenant, w.connection, w.taker as agent, w.subject, w."replyTo", w."conversationId", w.fresh, w."isVouched",
-    case when w."isVouched" then w.candidates ->> 0 else ${ownThreads('w.subject')} || w.fresh end as external_id
+  select w.ord, w.tenant, w.connection, w.taker as agent, w.subject, w."replyTo", w."conversationId", w."newThreadKey", w."platformVerified",
+    case when w."platformVerified" then w.candidates ->> 0 else ${ownThreads('w.subject')} || w."newThreadKey" end as external_id
   from wanting w where not exists (select 1 from joined j where j.ord = w.ord)
 ),
 opened as (
@@ -332,7 +327,7 @@ named as (
   insert into conversation_aliases (tenant, connection, agent, external_id, conversation_id)
   select distinct on (n.tenant, n.connection, n.agent, n.name) n.tenant, n.connection, n.agent, n.name, n.id
   from (
-    select g.tenant, g.connection, g.agent, case when g."isVouched" then g.external_id else g.fresh end as name, o.id, g.ord
+    select g.tenant, g.connection, g.agent, case when g."platformVerified" then g.external_id else g."newThreadKey" end as name, o.id, g.ord
     from opening g join opened o using (external_id, tenant, connection, agent)${more.names}) n
   order by n.tenant, n.connection, n.agent, n.name, n.ord
   on conflict do nothing
@@ -347,13 +342,13 @@ busy as materialized (
 ),${once.claimed(`${tasks.isOpen}${once.isFirst}`)}
 inserted as (
   insert into inbox (id, tenant, connection, dedupe_key, content_hash, is_flagged, v, kind, agent, recipient, subject,
-    conversation_id, state, reason, obligation, message_id, delivery_id, event, edit_of, message, raw, reply_to, bytes,
+    conversation_id, state, reason, must_reply_individually, message_id, delivery_id, event, edit_of, message, raw, reply_to, bytes,
     platform_at, ended_at, trace_id, workspace_id${tasks.column})
   select i.id, i.tenant, i.connection, i.dedupe_key, i.content_hash,
     exists (select 1 from inbox x where x.dedupe_key = i.dedupe_key),
-    i.v, i.kind, coalesce(p.taker, i.agent), i.recipient, i.subject, p.conversation_id,
+    ${rowVersion}, i.kind, coalesce(p.taker, i.agent), i.recipient, i.subject, p.conversation_id,
     case when i.is_stale then 'refused' else i.state end, case when i.is_stale then 'stale' else i.reason end,
-    i.obligation, i."messageId", i."deliveryId", i.event, i."editOf", i.message, i.raw, i."replyTo", i.bytes,
+    i."mustReplyIndividually", i."messageId", i."deliveryId", i.event, i."editOf", i.message, i.raw, i."replyTo", i.bytes,
     i."platformAt", case when i.is_stale or i.state <> 'queued' then now() end, i."traceId", i.tenant${tasks.value}
   from inp i left join placed p on p.ord = i.ord
   where not exists (select 1 from known k where k.ord = i.ord) and not exists (select 1 from busy b where b.ord = i.ord)${tasks.isOpen}${once.isFirst}${once.isClaimed}
@@ -372,7 +367,7 @@ renamed as (
 ),
 queued as (
   insert into lanes (conversation_id, tenant, connection, pending, next_at, is_control)
-  select n.conversation_id, min(n.tenant), min(n.connection), count(*), now() + max(coalesce(i."settleMs", 0)) * interval '1 ms',
+  select n.conversation_id, min(n.tenant), min(n.connection), count(*), now() + max(coalesce(i."debounceMs", 0)) * interval '1 ms',
     coalesce(bool_or(i."isControl"), false)
   from inserted n join inp i on i.id = n.id where n.state = 'queued'
   group by n.conversation_id order by n.conversation_id

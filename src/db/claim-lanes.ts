@@ -24,7 +24,7 @@ end`
 const wasHung = (turn: string): string => `${turn}.state = 'split' and ${turn}.history @> '[{"code": "turn_deadline"}]'`
 
 export const messageColumns = `
-  x.id, x.v, x.agent, x.subject, x.obligation, x.event, x.edit_of as "editOf", x.message_id as "messageId", x.message,
+  x.id, x.v, x.agent, x.subject, x.must_reply_individually as "mustReplyIndividually", x.event, x.edit_of as "editOf", x.message_id as "messageId", x.message,
   x.reply_to as "replyTo", x.bytes, x.attempts, x.runs_alone as "runsAlone", x.joined_at_poll as "joinedAtPoll", x.parent_turn as "parentTurn", x.continues_turn as "continuesTurn",
   (select ${wasHung('t')} from turns t where t.id = x.parent_turn) as "isHung", x.trace_id as "traceId", x.task_id as "taskId",
   (select json_build_object('event', s.event, 'parts', e.message -> 'parts')

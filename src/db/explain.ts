@@ -23,7 +23,7 @@ export type MessageFacts = {
   readonly id: string
   readonly connection: string
   readonly agent: string
-  /** `message`, an obligation such as `command`, or `remains`: an unparsable event. */
+  /** `message`, why it must be answered on its own such as `command`, or `rejected_event`. */
   readonly kind: string
   readonly event: 'new' | 'edit' | 'delete'
   readonly messageId: string | null

@@ -29,7 +29,7 @@ export type WaitingMessage = {
   readonly id: string
   readonly agent: string
   readonly subject: string | null
-  readonly obligation: string | null
+  readonly mustReplyIndividually: string | null
   readonly event: 'new' | 'edit' | 'delete'
   readonly editOf: string | null
   readonly messageId: string

@@ -17,7 +17,8 @@ import {
   type Part,
   type TaskClaim,
 } from '../contract/index.ts'
-import type { DraftRouting, DraftTask, InboxDraft, InboxOutcome } from '../db/inbox.ts'
+import type { InboxOutcome } from '../db/inbox.ts'
+import type { DraftRouting, DraftTask, InboxDraft } from '../db/inbox-row.ts'
 import type { RecordChanges } from '../db/records.ts'
 import { ownThread, sharedThread } from '../db/thread-names.ts'
 import { safeHtml } from '../markdown/index.ts'
@@ -43,7 +44,7 @@ export type AcceptContext = {
 export type Route = Pick<DraftRouting, 'isSticky' | 'isAddressed' | 'agents'> & {
   readonly agent: string
   /** It wants an answer of its own and this is why. */
-  readonly obligation?: string
+  readonly mustReplyIndividually?: string
 }
 
 /**
@@ -66,8 +67,9 @@ export async function storeDrafts(
 
 /** What came together shares the proofs that count once: none of it is the replay of another. */
 function withSharedEventId(drafts: readonly InboxDraft[]): readonly InboxDraft[] {
-  const arrivalId = drafts[0]?.id ?? ''
-  return drafts.length === 1 ? drafts : drafts.map((draft) => ({ ...draft, arrivalId }))
+  const [first, ...others] = drafts
+  const share = (draft: InboxDraft): InboxDraft => (draft.once && first ? { ...draft, eventId: first.id } : draft)
+  return first === undefined ? drafts : [first, ...others.map(share)]
 }
 
 /** All that it changes, or nothing: the operator who asks for it is there to be told. */
@@ -116,22 +118,22 @@ export function createRejectedEventDraft(
     kind: 'rejected_event',
     state: rejected.state,
     reason: rejected.reason,
-    subject: rejected.subject,
+    subject: rejected.subject ?? undefined,
     dedupe: rejectedEventKey(rejected.key ?? rejected.deliveryId),
     content: cleanText(rejected.content),
     deliveryId: cleanText(rejected.deliveryId).slice(0, 512),
     // The names of a thread that got another one: the statement gives its conversations that name too.
     candidates: rejected.renamed === undefined ? [] : [rejected.renamed.from, rejected.renamed.to],
-    raw: rejected.raw === null ? null : redactRaw(rejected.raw),
-    bounce: rejected.bounce === undefined ? null : plainBounce(rejected.bounce),
-    effects: rejected.recordWrites ?? [],
-    sends: (rejected.protocolReplies ?? []).map((send) => ({
+    raw: rejected.raw === null ? undefined : redactRaw(rejected.raw),
+    bounce: rejected.bounce === undefined ? undefined : plainBounce(rejected.bounce),
+    recordWrites: unlessEmpty(rejected.recordWrites),
+    protocolReplies: unlessEmpty(rejected.protocolReplies)?.map((send) => ({
       ...send,
       id: deps.newId(),
       orderKey: recipientLane(send.orderKey),
     })),
-    cancels: rejected.cancelPending === undefined ? null : recipientLane(rejected.cancelPending.orderKeyPrefix),
-    isFarewell: rejected.isAccountDeleted === true,
+    cancelPending: rejected.cancelPending && recipientLane(rejected.cancelPending.orderKeyPrefix),
+    isAccountDeleted: rejected.isAccountDeleted || undefined,
     once: storableClaims(rejected.once),
     bytes: JSON.stringify([rejected.raw, rejected.recordWrites, rejected.protocolReplies]).length,
   }
@@ -181,42 +183,43 @@ export function messageDraft(
   const { raw, ...message } = event.message
   const { channel } = event.message
   // A deletion may quote what it takes back.
-  const kept = channel?.event === 'delete' ? null : redactRaw(raw)
+  const kept = channel?.event === 'delete' ? undefined : redactRaw(raw)
   const isControl = parseChatCommand(event.message, context.controlNames) !== undefined
   const named = plainThread(event.thread)
   const thread = isControl ? besideThread(named) : named
-  const obligation = route?.obligation ?? event.mustReplyIndividually ?? (isControl ? 'command' : null)
+  const mustReplyIndividually =
+    route?.mustReplyIndividually ?? event.mustReplyIndividually ?? (isControl ? 'command' : undefined)
   return {
     ...emptyDraft(deps, context),
     agent: route?.agent ?? event.agent,
-    kind: obligation ?? 'message',
+    kind: mustReplyIndividually ?? 'message',
     dedupe: dedupeKey(event),
     content: contentKey(event),
     recipient: message.recipient,
-    subject: event.subject ?? null,
-    obligation,
+    subject: event.subject,
+    mustReplyIndividually,
     messageId: message.id,
-    deliveryId: event.deliveryId ?? null,
+    deliveryId: event.deliveryId,
     event: channel?.event ?? 'new',
-    editOf: channel?.target_id ?? null,
+    editOf: channel?.target_id,
     message: storedMessage(message, event),
     raw: kept,
     replyTo: event.replyTo,
     bytes: approximateBytes(event),
-    platformAt: event.platformAt ?? null,
+    platformAt: event.platformAt,
     candidates: thread.candidates,
-    isVouched: thread.platformVerified,
-    fresh: thread.newThreadKey,
-    replyToken: thread.replyToken ?? null,
-    isExclusive: !isControl && (event.isExclusive ?? false),
-    isControl,
-    settleMs: isControl ? 0 : (event.debounceMs ?? 0),
-    routing: route === undefined ? null : draftRouting(event, route),
-    task: event.task === undefined ? null : draftTask(event.task),
+    platformVerified: thread.platformVerified,
+    newThreadKey: thread.newThreadKey,
+    replyToken: thread.replyToken,
+    isExclusive: (!isControl && event.isExclusive) || undefined,
+    isControl: isControl || undefined,
+    debounceMs: (!isControl && event.debounceMs) || undefined,
+    routing: route && draftRouting(event, route),
+    task: event.task && draftTask(event.task),
     // What a command is answered with is no part of the conversation it is about.
-    also: isControl ? [] : (thread.aliases ?? []),
-    originals: (event.rawBlobs ?? []).filter((ref) => uuid.test(ref)),
-    effects: event.recordWrites ?? [],
+    aliases: isControl ? undefined : unlessEmpty(thread.aliases),
+    rawBlobs: unlessEmpty(event.rawBlobs?.filter((ref) => uuid.test(ref))),
+    recordWrites: unlessEmpty(event.recordWrites),
     once: storableClaims(event.once),
   }
 }
@@ -225,8 +228,10 @@ export function messageDraft(
 const maxClaimMs = 200 * 24 * 60 * 60 * 1000
 const maxClaims = 32
 
-function storableClaims(once: readonly OnceClaim[] = []): readonly OnceClaim[] {
-  return once.slice(0, maxClaims).map(({ key, forMs }) => ({ key, forMs: Math.min(forMs, maxClaimMs) }))
+function storableClaims(once?: readonly OnceClaim[]): readonly OnceClaim[] | undefined {
+  return unlessEmpty(once)
+    ?.slice(0, maxClaims)
+    .map(({ key, forMs }) => ({ key, forMs: Math.min(forMs, maxClaimMs) }))
 }
 
 /** Nothing proves who sent it: it is in no conversation and no lane, and its row is its end. */
@@ -236,8 +241,8 @@ export function refusedDraft(
   context: AcceptContext,
   reason: string,
 ): InboxDraft {
-  const nowhere = { candidates: [], also: [], originals: [], effects: [], once: [] }
-  const nothing = { routing: null, task: null, replyTo: null }
+  const nowhere = { candidates: [], aliases: undefined, rawBlobs: undefined, recordWrites: undefined, once: undefined }
+  const nothing = { routing: undefined, task: undefined, replyTo: undefined }
   return { ...messageDraft(deps, event, context), ...nowhere, ...nothing, state: 'refused', reason }
 }
 
@@ -279,59 +284,36 @@ function draftRouting({ thread, subject }: InboundMessage, { isSticky, isAddress
 function emptyDraft(
   deps: Pick<AcceptDeps, 'newId'>,
   { connection, connectionKey, horizonMs, traceId }: AcceptContext,
-): InboxDraft {
-  const id = deps.newId()
+): Omit<InboxDraft, 'dedupe' | 'content'> {
   return {
-    id,
+    id: deps.newId(),
     tenant: connection.tenant,
     connection: connectionKey,
     agent: connection.agent,
     kind: 'message',
     state: 'queued',
-    reason: null,
-    dedupe: '',
-    content: '',
-    recipient: null,
-    subject: null,
-    obligation: null,
-    messageId: null,
-    deliveryId: null,
     event: 'new',
-    editOf: null,
-    message: null,
-    raw: null,
-    replyTo: null,
     bytes: 0,
-    platformAt: null,
     horizonMs,
     traceId,
     candidates: [],
-    isVouched: true,
-    fresh: '',
-    replyToken: null,
-    isExclusive: false,
-    isControl: false,
-    settleMs: 0,
-    routing: null,
+    platformVerified: true,
+    newThreadKey: '',
     copies: 0,
     conversationId: deps.newId(),
-    task: null,
-    also: [],
-    originals: [],
-    bounce: null,
-    effects: [],
-    sends: [],
-    cancels: null,
-    isFarewell: false,
-    once: [],
-    arrivalId: id,
   }
 }
 
 function withoutContent(draft: InboxDraft): InboxDraft {
-  const nothing = { message: null, raw: null, replyTo: null, platformAt: null, also: [], originals: [], bounce: null }
-  const unchanged = { effects: [], sends: [], cancels: null, isFarewell: false }
-  return { ...draft, ...nothing, ...unchanged, state: 'dead', reason: 'unstorable' }
+  const nothing = { message: undefined, raw: undefined, replyTo: undefined, platformAt: undefined, bounce: undefined }
+  const unchanged = { recordWrites: undefined, protocolReplies: undefined, cancelPending: undefined }
+  const kept = { aliases: undefined, rawBlobs: undefined, isAccountDeleted: undefined }
+  return { ...draft, ...nothing, ...unchanged, ...kept, state: 'dead', reason: 'unstorable' }
+}
+
+/** What is not said is not sent: an empty list is nothing said. */
+function unlessEmpty<Item>(list: readonly Item[] = []): readonly Item[] | undefined {
+  return list.length === 0 ? undefined : list
 }
 
 /** The reporting server chose the words: a code is kept, and a time that is one. */

@@ -1,7 +1,8 @@
 // Group commit: what arrives while a commit is in flight goes into the next one. No timer, bounded on every side. What arrived
 // together is never parted.
 import { GatewayError, isGatewayError } from '../contract/index.ts'
-import type { AcceptDrafts, InboxDraft, InboxOutcome } from '../db/inbox.ts'
+import type { AcceptDrafts, InboxOutcome } from '../db/inbox.ts'
+import type { InboxDraft } from '../db/inbox-row.ts'
 import { settleWithin } from '../lib/index.ts'
 
 export type GroupCommitLimits = WaitingLimits & {
@@ -193,7 +194,7 @@ function measureDrafts(drafts: readonly InboxDraft[]): Pick<Weight, 'rows' | 'by
 /** JSON texts and the rest: where one ends the next begins, so no content can imitate another key. */
 function draftKey({ dedupe, content, once }: InboxDraft): string {
   // A copy that is proven otherwise is stored on its own: what it is proven by is used up, too.
-  const proofs = once.length === 0 ? '' : JSON.stringify(once.map(({ key }) => key))
+  const proofs = once === undefined ? '' : JSON.stringify(once.map(({ key }) => key))
   return `${JSON.stringify(dedupe)}${proofs}${content}`
 }
 

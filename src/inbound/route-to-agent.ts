@@ -35,7 +35,7 @@ export function routeToAgent(
   if (routed.kind === 'routed' && routed.reason === 'mention')
     return { ...sticky, agent: routed.slug, isSticky: false, isAddressed: !isControl }
   const isUnknown = !isControl && mentions.some((mention) => mention.domain === domain)
-  return isUnknown ? { ...sticky, isSticky: false, obligation: unknownAgent } : sticky
+  return isUnknown ? { ...sticky, isSticky: false, mustReplyIndividually: unknownAgent } : sticky
 }
 
 /** Whether it begins with the name of an agent of ours, where several answer. */

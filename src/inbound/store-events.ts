@@ -12,7 +12,7 @@ import {
   validateMessage,
 } from '../contract/index.ts'
 import type { InboundOutcome } from '../contract/metrics.ts'
-import type { InboxDraft } from '../db/inbox.ts'
+import type { InboxDraft } from '../db/inbox-row.ts'
 import { areStorable, changesAnything } from '../db/records.ts'
 import { controlNames } from '../turns/chat-commands.ts'
 import type { GatewayConnection, GatewayDeps } from '../turns/deps.ts'

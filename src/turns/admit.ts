@@ -242,7 +242,7 @@ function holdForPairing(at: GatewayConnection, row: WaitingMessage, ground: Acce
   const pairing = row.access.pairings.find((each) => each.agent === agent) ?? null
   const refuseQuietly = (reason: string): Admission => ({ ...ground, kind: 'refused', reason, mustNotify: false })
   // A press is no message: nothing of it is kept for later, and the press alone is answered.
-  if (row.obligation === 'click')
+  if (row.mustReplyIndividually === 'click')
     return { ...ground, kind: 'refused', reason: 'decision_not_allowed', mustNotify: ground.subject !== null }
   // A deletion is always kept: without it a message that was taken back would be answered.
   if (pairing !== null && pairing.held >= maxHeld && row.event !== 'delete') return refuseQuietly('too_many_held')
@@ -356,11 +356,11 @@ export function unheardBy({ event, original }: WaitingMessage): { readonly unhea
 function noReplyNow(
   deps: Pick<GatewayDeps, 'agents'>,
   at: GatewayConnection,
-  { message, obligation }: WaitingMessage,
+  { message, mustReplyIndividually }: WaitingMessage,
   takesPart: boolean,
 ): string | undefined {
   if (isControl(message)) return undefined
-  const isClaimed = obligation !== null || namesAgent(deps, at, message)
+  const isClaimed = mustReplyIndividually !== null || namesAgent(deps, at, message)
   const words = textOf(message.parts).trimStart()
   const isForAnother = (message.channel?.mentions ?? []).some(({ text }) => text !== '' && words.startsWith(text))
   return findUnansweredReason(at.replyPolicy, { channel: message.channel, isClaimed, takesPart, isForAnother })

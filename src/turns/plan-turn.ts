@@ -166,7 +166,7 @@ function toAmbientRecord(
 
 /** A command, a click, a run or a task wants its own answer; so does what failed in company before. */
 function isAlone(row: WaitingMessage): boolean {
-  return row.runsAlone || row.continuesTurn || row.obligation !== null
+  return row.runsAlone || row.continuesTurn || row.mustReplyIndividually !== null
 }
 
 /** Of what waits, in order, that which may join a turn that runs: the same rules as for a turn that begins. */

@@ -58,10 +58,21 @@ async function normalizeRawBlob(
   const { subject = null, replyTo } = checked.event
   // Which of several agents took it was decided when it came, and it may have been decided by what was said before it.
   const agent = at.isShared ? member.agent : checked.event.agent
-  const obligation = (at.isShared ? member.obligation : checked.event.mustReplyIndividually) ?? null
+  const mustReplyIndividually =
+    (at.isShared ? member.mustReplyIndividually : checked.event.mustReplyIndividually) ?? null
   const change = message.channel?.event ?? 'new'
   const editOf = message.channel?.target_id ?? null
-  const row = { ...member, message, agent, subject, obligation, replyTo, event: change, editOf, messageId: message.id }
+  const row = {
+    ...member,
+    message,
+    agent,
+    subject,
+    mustReplyIndividually,
+    replyTo,
+    event: change,
+    editOf,
+    messageId: message.id,
+  }
   return { kind: 'message', row, note: undefined }
 }
 

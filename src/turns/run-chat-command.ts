@@ -24,7 +24,7 @@ export async function runCommand(deps: GatewayDeps, ready: ReadyTurn): Promise<N
     principal: turn.principal ?? '',
     ...(await resolveAuthority(deps, ready.at, lead.row, lane.agent)),
     by: await deciderName(ready, command),
-    isClick: lead.row.obligation === 'click',
+    isClick: lead.row.mustReplyIndividually === 'click',
     agent: lane.agent,
     glance,
     turn: { id: turn.id, tenant: lane.tenant },

@@ -80,7 +80,7 @@ export async function runAgent(deps: GatewayDeps, ready: ReadyTurn, parts: RunMe
   if (agent === undefined)
     throw new GatewayError('agent_unknown', `[gateway] no agent "${ready.lane.agent}" is configured`)
   const lead = ready.members.at(-1)
-  if (lead?.row.obligation === unknownAgent)
+  if (lead?.row.mustReplyIndividually === unknownAgent)
     return { ...nothing, reply: completeReply(unknownAgentReply(deps, ready.at), replyFields(ready)), run: naturalEnd }
   if (lead !== undefined && isRotation(deps, lead.message)) {
     return { ...nothing, reply: completeReply(say('session.started'), replyFields(ready)), run: naturalEnd }

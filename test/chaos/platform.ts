@@ -157,7 +157,7 @@ async function sign(update: Update): Promise<SignedRequest> {
     from,
     conversation,
     text: wish + ' '.repeat(ballast),
-    ...(isAlone ? { obligation: 'answer' } : {}),
+    ...(isAlone ? { mustReplyIndividually: 'answer' } : {}),
     ...amends,
   }
   const body = new TextEncoder().encode(JSON.stringify(event))

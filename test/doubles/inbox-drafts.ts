@@ -1,7 +1,7 @@
 // Inbox drafts and messages for tests: everything filled in, the test names what matters.
 import { randomUUID } from 'node:crypto'
 import { type NormalizedMessage, verifiedSender } from '../../src/contract/index.ts'
-import type { InboxDraft } from '../../src/db/inbox.ts'
+import type { InboxDraft } from '../../src/db/inbox-row.ts'
 
 export function aMessage(
   changes: Partial<NormalizedMessage> & { readonly text?: string; readonly subject?: string } = {},
@@ -36,52 +36,31 @@ export function aMessage(
 }
 
 export function aDraft(changes: Partial<InboxDraft> = {}): InboxDraft {
-  const subject = changes.subject === undefined ? 'test:alice' : changes.subject
+  const { subject } = { subject: 'test:alice', ...changes }
   const { raw: _raw, ...message } = aMessage({ id: changes.messageId ?? 'm1', subject: subject ?? '' })
-  const id = changes.id ?? randomUUID()
   return {
-    id,
-    arrivalId: id,
-    once: [],
+    id: randomUUID(),
     tenant: 'default',
     connection: 'test',
     agent: 'demo',
     kind: 'message',
     state: 'queued',
-    reason: null,
     dedupe: changes.messageId ?? 'm1',
     content: 'hello',
     recipient: '@demo@parley.localhost',
     subject,
-    obligation: null,
     messageId: 'm1',
-    deliveryId: null,
     event: 'new',
-    editOf: null,
     // A validated message is JSON.
     message: message as unknown as NonNullable<InboxDraft['message']>,
     raw: {},
-    task: null,
-    also: [],
-    originals: [],
-    bounce: null,
-    effects: [],
-    sends: [],
-    cancels: null,
-    isFarewell: false,
     replyTo: { chat: 'c1' },
     bytes: 100,
-    platformAt: null,
     horizonMs: 86_400_000,
     traceId: 'trace',
     candidates: ['c1'],
-    isVouched: true,
-    fresh: 'fresh',
-    replyToken: null,
-    isExclusive: false,
-    isControl: false,
-    settleMs: 0,
-    routing: null,
+    platformVerified: true,
+    newThreadKey: 'fresh',
     copies: 0,
     conversationId: randomUUID(),
     ...changes,

@@ -4,7 +4,8 @@ import { randomUUID } from 'node:crypto'
 import { envelopeSchemaId } from '../../src/contract/gateway-events.ts'
 import type { Envelope } from '../../src/contract/index.ts'
 import { type Database, statement } from '../../src/db/client.ts'
-import { type InboxDraft, storeDrafts } from '../../src/db/inbox.ts'
+import { storeDrafts } from '../../src/db/inbox.ts'
+import type { InboxDraft } from '../../src/db/inbox-row.ts'
 import { type HeldLane, type NewTurn, noAccessBasis } from '../../src/db/turn-rows.ts'
 import { claimTurns, completeTurn, openTurn } from '../../src/db/turns.ts'
 import { openTenantDb } from '../setup/tenant-db.ts'
@@ -43,9 +44,9 @@ export async function hold(
   await storeDrafts(openTenantDb(database), [
     aDraft({
       messageId,
-      subject: said.subject,
+      subject: said.subject ?? undefined,
       candidates: [said.conversation],
-      fresh: messageId,
+      newThreadKey: messageId,
       message: message as unknown as InboxDraft['message'],
     }),
   ])

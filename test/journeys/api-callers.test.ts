@@ -72,7 +72,7 @@ describeOnDatabase('a caller of the API', (database) => {
   })
 
   test('comes back to the thread it had before thread ids were its own, and nobody else does', async () => {
-    const draft = aDraft({ connection: 'agui/demo', subject: 'gw:user/local', candidates: ['t1'], fresh: 't1' })
+    const draft = aDraft({ connection: 'agui/demo', subject: 'gw:user/local', candidates: ['t1'], newThreadKey: 't1' })
     await storeDrafts(openTenantDb(database()), [draft])
     await until(() => api.heard.length === 1)
     await until(async () => (await api.run('probe', { isHere: true })).status !== 409)

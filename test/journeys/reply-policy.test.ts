@@ -74,7 +74,12 @@ describeOnDatabase('the reply policy in rooms', (database: () => Database) => {
     expect(audited?.lines).toBe(0)
     await say('m3', { ...inRoom, addressed: 'mention' })
     await say('m4', { ...inRoom, addressed: 'reply' })
-    await say('m5', { ...inRoom, addressed: 'command', command: { name: 'weather', args: '' }, obligation: 'command' })
+    await say('m5', {
+      ...inRoom,
+      addressed: 'command',
+      command: { name: 'weather', args: '' },
+      mustReplyIndividually: 'command',
+    })
     await say('m6', { room: 'dm', addressed: 'dm', conversation: 'alone' })
     expect(runs).toEqual(['desk:m3', 'desk:m4', 'desk:m5', 'desk:m6'])
     await say('m7', { ...inRoom, addressed: 'thread' })
@@ -113,12 +118,22 @@ describeOnDatabase('the reply policy in rooms', (database: () => Database) => {
   test('`ambient` answers nothing, by whatever name, except commands for the gateway itself', async () => {
     start({ mode: 'ambient' })
     await say('m1', { ...inRoom, addressed: 'mention' })
-    await say('m2', { ...inRoom, addressed: 'command', command: { name: 'weather', args: '' }, obligation: 'command' })
+    await say('m2', {
+      ...inRoom,
+      addressed: 'command',
+      command: { name: 'weather', args: '' },
+      mustReplyIndividually: 'command',
+    })
     expect(runs).toEqual([])
     expect(vendor.messages).toEqual([])
     expect(await fateOf('m1')).toBe('refused: ambient')
     expect(await fateOf('m2')).toBe('refused: ambient')
-    await say('m3', { ...inRoom, addressed: 'command', command: { name: 'help', args: '' }, obligation: 'command' })
+    await say('m3', {
+      ...inRoom,
+      addressed: 'command',
+      command: { name: 'help', args: '' },
+      mustReplyIndividually: 'command',
+    })
     await say('m4', { ...inRoom, text: '/status' })
     expect(vendor.messages.map(({ text }) => text)).toEqual([
       expect.stringContaining('/stop'),

@@ -75,7 +75,7 @@ describeOnDatabase('a turn', (database) => {
     await gateway.deliver({ id: 'a1', from: 'ada', text: 'a1' })
     await gateway.deliver({ id: 'b1', from: 'bob', text: 'b1' })
     await gateway.deliver({ id: 'a2', from: 'ada', text: 'a2' })
-    await gateway.deliver({ id: 'c1', from: 'ada', text: '/c1', obligation: 'command' })
+    await gateway.deliver({ id: 'c1', from: 'ada', text: '/c1', mustReplyIndividually: 'command' })
     for (const id of ['a3', 'a4', 'a5']) await gateway.deliver({ id, from: 'ada', text: id })
     await gateway.settle()
     expect(seen.map((message) => textOf(message.parts))).toEqual(['a1', 'b1', 'a2', '/c1', 'a3\na4', 'a5'])
@@ -268,7 +268,7 @@ describeOnDatabase('a turn', (database) => {
         id,
         from: 'ada',
         text: id,
-        ...(command === undefined ? {} : { command: { name: command, args: '' }, obligation: 'command' }),
+        ...(command === undefined ? {} : { command: { name: command, args: '' }, mustReplyIndividually: 'command' }),
       })
       await gateway.settle()
     }

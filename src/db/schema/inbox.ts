@@ -40,7 +40,7 @@ export const inbox = pgTable(
     conversationId: uuid('conversation_id'),
     state: text('state').notNull(),
     reason: text('reason'),
-    obligation: text('obligation'),
+    mustReplyIndividually: text('must_reply_individually'),
     messageId: text('message_id'),
     deliveryId: text('delivery_id'),
     event: text('event').notNull().default('new'),

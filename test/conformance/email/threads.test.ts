@@ -20,7 +20,7 @@ type Row = {
 
 const rows = statement(
   'test_mail_threads',
-  `select i.message_id as id, i.agent, i.conversation_id as conversation, i.flagged, i.message ->> 'thread_id' as thread,
+  `select i.message_id as id, i.agent, i.conversation_id as conversation, i.is_flagged as flagged, i.message ->> 'thread_id' as thread,
      i.message ->> 'in_reply_to' as parent
    from inbox i order by i.seq`,
 )

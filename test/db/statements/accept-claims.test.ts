@@ -2,7 +2,8 @@
 
 import { expect, test } from 'vitest'
 import { statement } from '../../../src/db/client.ts'
-import { type InboxDraft, storeDrafts } from '../../../src/db/inbox.ts'
+import { storeDrafts } from '../../../src/db/inbox.ts'
+import type { InboxDraft } from '../../../src/db/inbox-row.ts'
 import { createSweepStore, defaultRetention } from '../../../src/db/retention.ts'
 import { createGroupCommit } from '../../../src/inbound/group-commit.ts'
 import { aDraft } from '../../doubles/inbox-drafts.ts'
@@ -52,7 +53,7 @@ describeOnDatabase('a proof that counts once', (database) => {
 
   test('is shared by what came together, and counts in each tenant', async () => {
     const [one, two] = [proven('m1', ['a']), proven('m2', ['a'])]
-    const together = [one, { ...two, arrivalId: one.id }] as const
+    const together = [one, { ...two, eventId: one.id }] as const
     expect(await accept(...together)).toMatchObject([{ kind: 'accepted' }, { kind: 'accepted' }])
     expect(await accept(proven('m3', ['a'], { tenant: 'second' }))).toMatchObject([{ kind: 'accepted' }])
     expect(await ids()).toEqual(['m1', 'm2', 'm3'])

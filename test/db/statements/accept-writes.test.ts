@@ -5,7 +5,8 @@ import { expect, test } from 'vitest'
 import type { RecordWrite } from '../../../src/contract/index.ts'
 import { type Database, statement } from '../../../src/db/client.ts'
 import { createEraseStore } from '../../../src/db/erase-person.ts'
-import { type InboxDraft, storeDrafts } from '../../../src/db/inbox.ts'
+import { storeDrafts } from '../../../src/db/inbox.ts'
+import type { InboxDraft } from '../../../src/db/inbox-row.ts'
 import { claimSends, startSend } from '../../../src/db/outbox.ts'
 import { createRecords } from '../../../src/db/records.ts'
 import { createSweepStore } from '../../../src/db/retention.ts'
@@ -41,11 +42,11 @@ function activity(id: string, changes: Partial<InboxDraft> = {}): InboxDraft {
     kind: 'rejected_event',
     state: 'ignored',
     reason: 'follow',
-    message: null,
+    message: undefined,
     candidates: [],
     subject: ada,
   } as const
-  return aDraft({ ...nothing, dedupe: id, content: '', messageId: null, deliveryId: id, ...changes })
+  return aDraft({ ...nothing, dedupe: id, content: '', messageId: undefined, deliveryId: id, ...changes })
 }
 
 describeOnDatabase('an arrival', (database) => {
@@ -56,19 +57,19 @@ describeOnDatabase('an arrival', (database) => {
   const sent = () => database().query<{ clientId: string; state: string; origin: string }>(calls, [])
 
   test('changes records with its row, and again under another id only', async () => {
-    await accept(activity('f1', { effects: [follow('ada')] }))
-    await accept(activity('u1', { effects: [unfollow('ada')] }))
-    expect(await accept(activity('f1', { effects: [follow('ada')] }))).toMatchObject([{ kind: 'duplicate' }])
+    await accept(activity('f1', { recordWrites: [follow('ada')] }))
+    await accept(activity('u1', { recordWrites: [unfollow('ada')] }))
+    expect(await accept(activity('f1', { recordWrites: [follow('ada')] }))).toMatchObject([{ kind: 'duplicate' }])
     expect(await followers()).toEqual([])
-    await accept(activity('f2', { effects: [follow('ada')] }))
+    await accept(activity('f2', { recordWrites: [follow('ada')] }))
     expect(await followers()).toEqual(['ada'])
   })
 
   test('changes what another one of the same batch changed before it', async () => {
     await accept(
-      activity('f1', { effects: [follow('ada'), follow('bob')] }),
-      activity('u1', { effects: [unfollow('ada')] }),
-      activity('u2', { effects: [unfollow('cleo'), follow('cleo')] }),
+      activity('f1', { recordWrites: [follow('ada'), follow('bob')] }),
+      activity('u1', { recordWrites: [unfollow('ada')] }),
+      activity('u2', { recordWrites: [unfollow('cleo'), follow('cleo')] }),
     )
     expect(await followers()).toEqual(['bob', 'cleo'])
   })
@@ -78,23 +79,25 @@ describeOnDatabase('an arrival', (database) => {
       const effects = [follow('a'), unfollow('b'), follow('c'), unfollow('d')].map((effect, place) =>
         (at + place) % 2 === 0 ? effect : effect.kind === 'put' ? unfollow(effect.key) : follow(effect.key),
       )
-      return accept(activity(`x${at}`, { effects: at % 3 === 0 ? effects.toReversed() : effects }))
+      return accept(activity(`x${at}`, { recordWrites: at % 3 === 0 ? effects.toReversed() : effects }))
     })
     expect((await Promise.all(batches)).flat().every(({ kind }) => kind === 'accepted')).toBe(true)
   })
 
   test('that is a message changes records as well, unless it is too old to be taken', async () => {
     const old = '2026-01-01T00:00:00.000Z'
-    await accept(aDraft({ messageId: 'm1', effects: [follow('ada')] }))
-    await accept(aDraft({ messageId: 'm2', effects: [follow('old')], platformAt: old, horizonMs: 1 }))
+    await accept(aDraft({ messageId: 'm1', recordWrites: [follow('ada')] }))
+    await accept(aDraft({ messageId: 'm2', recordWrites: [follow('old')], platformAt: old, horizonMs: 1 }))
     expect(await followers()).toEqual(['ada'])
   })
 
   test('is answered as its protocol wants, once for its client id, in the lane it names', async () => {
-    const first = activity('f1', { sends: [send('accept-1'), send('accept-2', 'to:https://other.test/inbox')] })
+    const first = activity('f1', {
+      protocolReplies: [send('accept-1'), send('accept-2', 'to:https://other.test/inbox')],
+    })
     await accept(first)
-    await accept(activity('f1', { sends: [send('accept-1')] }))
-    await accept(activity('f2', { sends: [send('accept-1')] }))
+    await accept(activity('f1', { protocolReplies: [send('accept-1')] }))
+    await accept(activity('f2', { protocolReplies: [send('accept-1')] }))
     expect(await sent()).toMatchObject([
       { clientId: 'accept-1', state: 'queued', purpose: 'protocol', origin: first.id },
       { clientId: 'accept-2', state: 'queued', purpose: 'protocol', origin: first.id },
@@ -108,10 +111,12 @@ describeOnDatabase('an arrival', (database) => {
 
   test('that wants nothing more ends what waits under its prefix and nothing else', async () => {
     await accept(
-      activity('f1', { sends: [send('a', 'to:https://peer.test/ada'), send('b', 'to:https://peer.test/bob')] }),
+      activity('f1', {
+        protocolReplies: [send('a', 'to:https://peer.test/ada'), send('b', 'to:https://peer.test/bob')],
+      }),
     )
-    await accept(activity('b1', { cancels: 'to:https://peer.test/ada' }))
-    await accept(activity('b2', { cancels: 'to:https://peer.test/%' }))
+    await accept(activity('b1', { cancelPending: 'to:https://peer.test/ada' }))
+    await accept(activity('b2', { cancelPending: 'to:https://peer.test/%' }))
     expect(await sent()).toMatchObject([
       { clientId: 'a', state: 'refused', reason: 'blocked' },
       { clientId: 'b', state: 'queued', reason: null },
@@ -123,12 +128,12 @@ describeOnDatabase('an arrival', (database) => {
   })
 
   test('that wants nothing more leaves alone what is being sent, and whoever holds the lane goes on', async () => {
-    await accept(activity('f1', { sends: [send('a'), send('b')] }))
+    await accept(activity('f1', { protocolReplies: [send('a'), send('b')] }))
     const [lane] = await claimSends(outbox(), 10)
     const [first, second] = lane?.calls ?? []
     if (lane === undefined || first === undefined || second === undefined) throw new Error('two calls were queued')
     await startSend(outbox(), lane, first, {})
-    await accept(activity('b1', { cancels: 'to:https://peer.test/' }))
+    await accept(activity('b1', { cancelPending: 'to:https://peer.test/' }))
     expect(await sent()).toMatchObject([{ state: 'sending' }, { state: 'refused' }])
     expect(await startSend(outbox(), lane, second, {})).toEqual({ kind: 'settled' })
     expect(await database().query(lanes, [])).toMatchObject([{ pending: 1 }])
@@ -136,16 +141,18 @@ describeOnDatabase('an arrival', (database) => {
 
   test('that wants nothing more comes while others send and queue: every lane counts what is in it', async () => {
     const names = Array.from({ length: 6 }, (_, at) => `to:https://peer.test/${at}`)
-    await accept(activity('f0', { sends: names.flatMap((lane) => [send(`${lane}#1`, lane), send(`${lane}#2`, lane)]) }))
+    await accept(
+      activity('f0', { protocolReplies: names.flatMap((lane) => [send(`${lane}#1`, lane), send(`${lane}#2`, lane)]) }),
+    )
     const held = await claimSends(outbox(), 10)
     const sending = held.map(async (lane) => {
       const [call] = lane.calls
       return call === undefined ? undefined : (await startSend(outbox(), lane, call, {})).kind
     })
-    const blocking = names.map((lane, at) => accept(activity(`b${at}`, { cancels: lane })))
+    const blocking = names.map((lane, at) => accept(activity(`b${at}`, { cancelPending: lane })))
     const queueing = names.toReversed().map((lane, at) => {
       const sends = [send(`${lane}#3`, lane), send(`${names[at]}#4`, names[at])]
-      return accept(activity(`f${at + 1}`, { sends }))
+      return accept(activity(`f${at + 1}`, { protocolReplies: sends }))
     })
     const outcomes = (await Promise.all([...blocking, ...queueing])).flat()
     expect(outcomes.every(({ kind }) => kind === 'accepted')).toBe(true)
@@ -157,7 +164,12 @@ describeOnDatabase('an arrival', (database) => {
   })
 
   test('that somebody is forgotten with leaves neither its records nor its answers nor its lane', async () => {
-    await accept(activity(`${ada}#f1`, { effects: [follow(ada)], sends: [send(`${ada}#accept`, `to:${ada}/inbox`)] }))
+    await accept(
+      activity(`${ada}#f1`, {
+        recordWrites: [follow(ada)],
+        protocolReplies: [send(`${ada}#accept`, `to:${ada}/inbox`)],
+      }),
+    )
     const store = createEraseStore(database(), 'default')
     expect(await store.eraseReceipts([ada], null)).toMatchObject({ removed: { receipts: 1, calls: 1, unsent: 1 } })
     await store.eraseWritten([ada])

@@ -3,7 +3,8 @@
 import { expect, test } from 'vitest'
 import { createAccountDeletionStore } from '../../../src/db/account-deletions.ts'
 import { type Database, statement } from '../../../src/db/client.ts'
-import { type InboxDraft, storeDrafts } from '../../../src/db/inbox.ts'
+import { storeDrafts } from '../../../src/db/inbox.ts'
+import type { InboxDraft } from '../../../src/db/inbox-row.ts'
 import { processAccountDeletions } from '../../../src/identity/erase.ts'
 import { rowsWith, tablesWith } from '../../doubles/find-text-in-database.ts'
 import { aDraft } from '../../doubles/inbox-drafts.ts'
@@ -22,14 +23,14 @@ const counted = statement('test_counted', `select detail from audit_log where ac
 const nothing = {
   kind: 'rejected_event',
   state: 'ignored',
-  message: null,
+  message: undefined,
   content: '',
-  messageId: null,
+  messageId: undefined,
   candidates: [],
 } as const
 const left = (name: string, more: Partial<InboxDraft> = {}): InboxDraft =>
   aDraft({ ...nothing, reason: name, dedupe: `${ada}#${name}`, subject: ada, raw: { actor: ada }, ...more })
-const farewell = left('delete', { isFarewell: true })
+const farewell = left('delete', { isAccountDeleted: true })
 
 describeOnDatabase('a farewell of somebody in no conversation', (database) => {
   const accept = (...drafts: InboxDraft[]) => storeDrafts(openTenantDb(database()), drafts)
@@ -86,7 +87,7 @@ describeOnDatabase('a farewell of somebody in no conversation', (database) => {
     await talk(database(), { subject: ada, conversation: 'c1', text: 'hello' })
     await accept(farewell)
     await expect(carryOut(dyingAfter('erase_conversation_of_address'))).rejects.toThrow()
-    await accept(left('delete again', { isFarewell: true }))
+    await accept(left('delete again', { isAccountDeleted: true }))
     expect(await asked()).toEqual(['erase_receipt_page_of_address'])
     expect(await tablesWith(database(), 'ada-canary')).toEqual([])
   })

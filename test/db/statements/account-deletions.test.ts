@@ -3,7 +3,8 @@
 import { expect, test } from 'vitest'
 import { createAccountDeletionStore } from '../../../src/db/account-deletions.ts'
 import { type Database, statement } from '../../../src/db/client.ts'
-import { type InboxDraft, storeDrafts } from '../../../src/db/inbox.ts'
+import { storeDrafts } from '../../../src/db/inbox.ts'
+import type { InboxDraft } from '../../../src/db/inbox-row.ts'
 import { claimTurns, completeTurn, openTurn } from '../../../src/db/turns.ts'
 import { processAccountDeletions } from '../../../src/identity/erase.ts'
 import { rowsWith, tablesWith } from '../../doubles/find-text-in-database.ts'
@@ -52,10 +53,16 @@ select 'default', gen_random_uuid(), 'store_memory', true, 'test', name, 'test',
 )
 
 function farewell(changes: Partial<InboxDraft> = {}): InboxDraft {
-  const nothing = { kind: 'rejected_event', state: 'ignored', reason: 'gone', message: null, candidates: [] } as const
+  const nothing = {
+    kind: 'rejected_event',
+    state: 'ignored',
+    reason: 'gone',
+    message: undefined,
+    candidates: [],
+  } as const
   const named = `${changes.subject ?? ada}#delete`
-  const own = { dedupe: named, deliveryId: named, messageId: null, content: '', raw: { actor: ada } }
-  return aDraft({ ...nothing, ...own, subject: ada, isFarewell: true, ...changes })
+  const own = { dedupe: named, deliveryId: named, messageId: undefined, content: '', raw: { actor: ada } }
+  return aDraft({ ...nothing, ...own, subject: ada, isAccountDeleted: true, ...changes })
 }
 
 describeOnDatabase('a farewell', (database) => {
@@ -110,7 +117,7 @@ describeOnDatabase('a farewell', (database) => {
     const elsewhere = [{ connection: 'other' }, { tenant: 'another' }]
     for (const where of elsewhere) {
       await accept(aDraft({ ...where, messageId: 'm1', subject: ada }))
-      await accept(farewell({ ...where, isFarewell: false }))
+      await accept(farewell({ ...where, isAccountDeleted: false }))
     }
     await accept(farewell())
     await carryOut()

@@ -2,7 +2,8 @@
 
 import { expect, test } from 'vitest'
 import { statement } from '../../../src/db/client.ts'
-import { type InboxDraft, storeDrafts } from '../../../src/db/inbox.ts'
+import { storeDrafts } from '../../../src/db/inbox.ts'
+import type { InboxDraft } from '../../../src/db/inbox-row.ts'
 import { aDraft } from '../../doubles/inbox-drafts.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 import { openTenantDb } from '../../setup/tenant-db.ts'
@@ -14,8 +15,8 @@ describeOnDatabase('a conversation', (database) => {
   const accept = (...drafts: InboxDraft[]) => storeDrafts(openTenantDb(database()), drafts)
   const conversation = async (draft: InboxDraft): Promise<string | undefined> =>
     (await database().query<{ id: string }>(conversationOf, [draft.id]))[0]?.id
-  const mail = (messageId: string, subject: string, candidates: readonly string[], also: readonly string[] = []) =>
-    aDraft({ messageId, subject, candidates, also, isVouched: false, fresh: `t:${messageId}` })
+  const mail = (messageId: string, subject: string, candidates: readonly string[], aliases: readonly string[] = []) =>
+    aDraft({ messageId, subject, candidates, aliases, platformVerified: false, newThreadKey: `t:${messageId}` })
 
   test('that is opened has the names it was given beside its own', async () => {
     const first = mail('m1', 'test:ada', [], ['x:index', 't:m1'])

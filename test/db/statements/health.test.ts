@@ -93,9 +93,9 @@ describeOnDatabase('vital signs', (database) => {
   })
 
   test('tell how long the oldest waits, what is held, and whose lease ran out', async () => {
-    await accept('m1', { candidates: ['c1'], fresh: 'c1' })
-    await accept('m2', { candidates: ['c2'], fresh: 'c2' })
-    await accept('m3', { candidates: ['c3'], fresh: 'c3' })
+    await accept('m1', { candidates: ['c1'], newThreadKey: 'c1' })
+    await accept('m2', { candidates: ['c2'], newThreadKey: 'c2' })
+    await accept('m3', { candidates: ['c3'], newThreadKey: 'c3' })
     await run(database(), `update inbox set received_at = now() - interval '1 hour' where message_id = 'm1'`)
     await claimTurns(openTenantDb(database(), { holder: 'me', leaseMs: 60_000, tenant: 'default' }), 1)
     await claimTurns(openTenantDb(database(), { holder: 'gone', leaseMs: -1_000, tenant: 'default' }), 1)

@@ -2,7 +2,8 @@
 
 import { describe, expect, test } from 'vitest'
 import { type Database, statement } from '../../../src/db/client.ts'
-import { type InboxDraft, storeDrafts } from '../../../src/db/inbox.ts'
+import { storeDrafts } from '../../../src/db/inbox.ts'
+import type { InboxDraft } from '../../../src/db/inbox-row.ts'
 import { readLedger } from '../../../src/db/receipts.ts'
 import { aDraft } from '../../doubles/inbox-drafts.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
@@ -109,7 +110,7 @@ describeOnDatabase('the inbox', (database) => {
       subject: string,
       candidates: readonly string[],
       extra: Partial<InboxDraft> = {},
-    ) => aDraft({ messageId, subject, candidates, isVouched: false, fresh: messageId, ...extra })
+    ) => aDraft({ messageId, subject, candidates, platformVerified: false, newThreadKey: messageId, ...extra })
 
     test('joins the conversation the sender already takes part in', async () => {
       const first = claimed('m1', 'test:alice', [])
@@ -139,7 +140,10 @@ describeOnDatabase('the inbox', (database) => {
       ['test:a~b', 'c', 'test:a', 'b~c'],
       ['test:a%7Eb', 'c', 'test:a~b', 'c'],
     ])('of %s and %s is not that of %s and %s', async (subject, fresh, other, otherFresh) => {
-      const [first, second] = [claimed('m1', subject, [], { fresh }), claimed('m2', other, [], { fresh: otherFresh })]
+      const [first, second] = [
+        claimed('m1', subject, [], { newThreadKey: fresh }),
+        claimed('m2', other, [], { newThreadKey: otherFresh }),
+      ]
       await accept(first)
       await accept(second)
       expect(await conversation(second)).not.toBe(await conversation(first))
@@ -159,14 +163,14 @@ describeOnDatabase('the inbox', (database) => {
   })
 
   test('refuses an exclusive message while its conversation is busy, and stores nothing of it', async () => {
-    const exclusive = (messageId: string) => aDraft({ messageId, isExclusive: true, obligation: 'run' })
+    const exclusive = (messageId: string) => aDraft({ messageId, isExclusive: true, mustReplyIndividually: 'run' })
     expect((await accept(exclusive('a'), exclusive('b'))).map((outcome) => outcome.kind)).toEqual(['accepted', 'busy'])
     expect((await accept(exclusive('c'))).map((outcome) => outcome.kind)).toEqual(['busy'])
     expect(await database().query(rows, [])).toHaveLength(1)
   })
 
   test('keeps what asks for nothing as a row outside every lane', async () => {
-    const ignored = aDraft({ state: 'ignored', reason: 'unknown_kind', message: null, candidates: [] })
+    const ignored = aDraft({ state: 'ignored', reason: 'unknown_kind', message: undefined, candidates: [] })
     expect(await accept(ignored)).toMatchObject([{ kind: 'accepted' }])
     expect(await database().query(lanes, [])).toEqual([])
     expect(await conversation(ignored)).toBeNull()

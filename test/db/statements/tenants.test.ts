@@ -7,7 +7,8 @@ import { type Database, statement } from '../../../src/db/client.ts'
 import { readNextDueMs } from '../../../src/db/due.ts'
 import { readTimelineFacts, searchNewestTimelines, searchTimelines } from '../../../src/db/explain.ts'
 import { sampleHealth } from '../../../src/db/health.ts'
-import { type InboxDraft, storeDrafts } from '../../../src/db/inbox.ts'
+import { storeDrafts } from '../../../src/db/inbox.ts'
+import type { InboxDraft } from '../../../src/db/inbox-row.ts'
 import { claimSends, claimSendsSql } from '../../../src/db/outbox.ts'
 import {
   dropDelivery,

@@ -57,7 +57,7 @@ type Scene = {
 
 function arrived(scene: Scene): InboundEvent {
   const { event, connection } = scene
-  const obligation = event.obligation ?? (event.command === undefined ? undefined : 'command')
+  const mustReplyIndividually = event.mustReplyIndividually ?? (event.command === undefined ? undefined : 'command')
   return {
     kind: 'message',
     message: messageOf(scene),
@@ -75,7 +75,7 @@ function arrived(scene: Scene): InboundEvent {
       ...(event.replyToken === undefined ? {} : { replyToken: event.replyToken }),
     },
     replyTo: { conversation: event.conversation },
-    ...(obligation === undefined ? {} : { mustReplyIndividually: obligation }),
+    ...(mustReplyIndividually === undefined ? {} : { mustReplyIndividually }),
     ...(event.exclusive === undefined ? {} : { isExclusive: event.exclusive }),
     ...(event.sentAt === undefined ? {} : { platformAt: event.sentAt }),
   }

@@ -16,7 +16,7 @@ export const eventSchema = z.object({
   target: z.string().optional(),
   version: z.string().default('0'),
   command: z.object({ name: z.string().min(1), args: z.string() }).optional(),
-  obligation: z.string().min(1).optional(),
+  mustReplyIndividually: z.string().min(1).optional(),
   exclusive: z.boolean().optional(),
   sentAt: z.iso.datetime().optional(),
   /** The room whose main line it was said on, where the conversation is a thread of its own. */

@@ -1,7 +1,8 @@
 // Group commit: one flight at a time, bounded, and one bad row fails no other.
 import { describe, expect, test } from 'vitest'
 import { GatewayError } from '../../../src/contract/index.ts'
-import type { AcceptDrafts, InboxDraft, InboxOutcome } from '../../../src/db/inbox.ts'
+import type { AcceptDrafts, InboxOutcome } from '../../../src/db/inbox.ts'
+import type { InboxDraft } from '../../../src/db/inbox-row.ts'
 import { type Committer, createGroupCommit, defaultLimits } from '../../../src/inbound/group-commit.ts'
 import { aDraft } from '../../doubles/inbox-drafts.ts'
 
@@ -200,7 +201,7 @@ describe('group commit', () => {
   })
 
   test('never parts what arrived together, however full a commit is and whoever is guilty', async () => {
-    const statements: (string | null)[][] = []
+    const statements: (string | undefined)[][] = []
     const accept: AcceptDrafts = async (drafts) => {
       statements.push(drafts.map(({ messageId }) => messageId))
       if (drafts.some((draft) => draft.messageId === 'poison')) throw refusedRow()

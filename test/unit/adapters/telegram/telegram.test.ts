@@ -166,7 +166,7 @@ describe('reading updates', () => {
   test('an edited command is an amendment and not a second command', async () => {
     const entities = [{ type: 'bot_command', offset: 0, length: 5 }]
     const { message: edited } = message({ text: '/help', entities, edit_date: 1_763_300_009 })
-    expect(await read({ update_id: 501, edited_message: edited })).not.toHaveProperty('obligation')
+    expect(await read({ update_id: 501, edited_message: edited })).not.toHaveProperty('mustReplyIndividually')
   })
 })
 
