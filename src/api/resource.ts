@@ -184,7 +184,8 @@ export function addResourceRoutes(app: Hono, deps: AppDeps, resource: Resource):
   for (const served of servedOperations(resource)) {
     const { method, path, audience, scopes = ['admin'], handle, respond } = served
     app.on(method.toUpperCase(), path, async (context) => {
-      if (audience === 'operator') admitOperator(context, scopes)
+      // /metrics judges its caller itself: it may be public.
+      if (audience === 'operator' && path.startsWith(adminBase)) admitOperator(context, scopes)
       if (respond !== undefined) return respond(deps, context)
       if (audience === 'caller') {
         const caller = await identifyApiCaller(deps, context)

@@ -80,7 +80,7 @@ describeOnDatabase('a key of defineAgent:', (database) => {
       source_package: 'p',
       source_version: '1.2.3',
       source_ref: 'r',
-      agentCalls: [],
+      agent_calls: [],
     })
     expect(agentLine(agent({}))).toMatchObject({ label: 'demo', busy: 'queue', source_type: null })
   })

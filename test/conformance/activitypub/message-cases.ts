@@ -458,9 +458,9 @@ export const messageCases: readonly Case[] = [
       const machine = { signer: { type: 'Service' } }
       return [
         reasons(aCreate(), machine),
-        reasons(aCreate(), { ...machine, manners: { bots: [alice] } }),
-        reasons(aCreate(), { ...machine, manners: { bots: ['example'] } }),
-        reasons(aCreate(), { ...machine, manners: { bots: 'all' } }),
+        reasons(aCreate(), { ...machine, moderation: { bots: [alice] } }),
+        reasons(aCreate(), { ...machine, moderation: { bots: ['example'] } }),
+        reasons(aCreate(), { ...machine, moderation: { bots: 'all' } }),
         reasons(aCreate(), { signer: { isNoBot: true } }),
       ]
     },

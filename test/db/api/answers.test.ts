@@ -85,6 +85,6 @@ describeOnDatabase('the answers of the API', (database) => {
     await ask('erasePerson', {}, { principal: 'test:ada', dryRun: true })
     await ask('erasePerson', {}, { principal: 'test:ada', confirm: true })
     expect(called.size).toBeGreaterThan(40)
-    api.stop()
+    await api.stop()
   })
 })
