@@ -42,7 +42,8 @@ import {
   type TrustedIssuers,
 } from './identity/trust.ts'
 import type { SettlePolicy } from './outbound/settle.ts'
-import type { TurnPolicy } from './turns/deps.ts'
+
+import type { TurnPolicy } from './turns/turn-policy.ts'
 
 /** What a parley.config.ts exports. Everything is optional; without it the demo agent answers. */
 export type ParleyConfig = {

@@ -17,6 +17,7 @@ import type { Db } from './db/client.ts'
 import { readNextDueMs } from './db/due.ts'
 import type { Resubmission } from './db/receipts.ts'
 import { fireDueTimers } from './db/transcripts.ts'
+import type { GatewayDeps } from './gateway/deps.ts'
 import { type Asked, type Done, operate } from './inbound/channel-operations.ts'
 import {
   acceptMessages,
@@ -30,7 +31,7 @@ import { type RequestTrace, startRequestTrace } from './inbound/request-context.
 import { createSenderLimits } from './inbound/sender-limits.ts'
 import type { SlotUse } from './observability/process-metrics.ts'
 import { dispatchLane } from './outbound/deliver.ts'
-import type { GatewayConnection, GatewayDeps } from './turns/deps.ts'
+import type { GatewayConnection } from './turns/gateway-connection.ts'
 import { takeTurn } from './turns/take-turn.ts'
 import { createWorkers, type DrainOptions } from './turns/workers.ts'
 

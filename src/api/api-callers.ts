@@ -1,12 +1,15 @@
 // Callers of API routes that take no message, judged as if they had sent one, so that what is theirs here is theirs there. The
 // adapter behind the run route verifies, the gateway's own policy admits; nothing is stored.
 
+import type { Agent } from '../agents/define-agent.ts'
 import type { InboundMessage, JsonObject, RawRequest, RejectReason } from '../contract/index.ts'
 import { readCallerAccess } from '../db/caller-access.ts'
 import type { Db } from '../db/client.ts'
 import type { WaitingMessage } from '../db/turn-rows.ts'
+import type { AccessPolicy } from '../identity/access-policy.ts'
+import type { PrincipalResolver } from '../identity/resolve-principal.ts'
 import { admit } from '../turns/admit.ts'
-import type { GatewayConnection, GatewayDeps } from '../turns/deps.ts'
+import type { GatewayConnection } from '../turns/gateway-connection.ts'
 
 const runPath = '/api/v1/agent/run'
 
@@ -45,7 +48,14 @@ export interface ApiCallers {
   introduce(request: CallerRequest, body: JsonObject): Promise<CallerMessageResult>
 }
 
-type Deps = Pick<GatewayDeps, 'connections' | 'access' | 'principals' | 'agents' | 'db' | 'host'> & {
+type Deps = {
+  readonly connections: readonly GatewayConnection[]
+  readonly agents: ReadonlyMap<string, Agent>
+  readonly db: Db
+  readonly access: AccessPolicy
+  readonly principals: PrincipalResolver
+  readonly host: () => Promise<string>
+} & {
   readonly db: Db
 }
 

@@ -12,7 +12,7 @@ import type {
 } from '../contract/index.ts'
 import { readBody } from '../lib/index.ts'
 import { errorLogFields } from '../lib/log.ts'
-import type { GatewayConnection } from '../turns/deps.ts'
+import type { GatewayConnection } from '../turns/gateway-connection.ts'
 import type { AppDeps } from './deps.ts'
 import { errorAnswer, notFound, tooLarge, toResponse, waitRefusedAnswer, webhookAnswer } from './http-answers.ts'
 import type { DocumentedRoute } from './openapi/document.ts'

@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { type AgentFacts, agentLine } from '../agents/agent-settings.ts'
 import { formatAddress, GatewayError, isGatewayError } from '../contract/index.ts'
-import type { GatewayConnection } from '../turns/deps.ts'
+import type { GatewayConnection } from '../turns/gateway-connection.ts'
 import { actorName, recordAct } from './admin-access.ts'
 import type { ResourceCommands } from './command.ts'
 import { defineResource, instantSchema, jsonObjectSchema, operation } from './resource.ts'

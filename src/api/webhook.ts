@@ -9,7 +9,7 @@ import {
 } from '../contract/index.ts'
 import type { Received } from '../inbound/receive.ts'
 import { errorLogFields } from '../lib/log.ts'
-import type { GatewayConnection } from '../turns/deps.ts'
+import type { GatewayConnection } from '../turns/gateway-connection.ts'
 import type { AppDeps } from './deps.ts'
 import { failureAnswer, webhookAnswer } from './http-answers.ts'
 

@@ -32,7 +32,8 @@ import { createIssuerCache, type IssuerCache } from '../identity/issuers/issuer-
 import { hasTokenIssuers, metadataUrl } from '../identity/issuers/token-issuers.ts'
 import { createUnpinnedFetch, equalInConstantTime, sha256Hex, webHmac } from '../lib/index.ts'
 import { createTaskService, type TaskWatchers } from '../tasks/task-service.ts'
-import type { GatewayConnection, TurnPolicy } from '../turns/deps.ts'
+import type { GatewayConnection } from '../turns/gateway-connection.ts'
+import type { TurnPolicy } from '../turns/turn-policy.ts'
 import type { ChannelFiles } from './attachments.ts'
 import { createSeal, type SealKeys, sealKeyBytes } from './seal.ts'
 

@@ -5,7 +5,7 @@ import { createAccountDeletionStore } from '../db/account-deletions.ts'
 import type { Database } from '../db/client.ts'
 import { createSweepStore, sweepOnce } from '../db/retention.ts'
 import { processAccountDeletions } from '../identity/erase.ts'
-import type { GatewayDeps } from '../turns/deps.ts'
+import type { GatewayDeps } from './deps.ts'
 
 export type SweepDeps = {
   readonly config: Pick<Config, 'retention' | 'tenant'>

@@ -10,8 +10,9 @@ import {
 import type { Operation } from '../contract/optional-verbs.ts'
 import { areStorable } from '../db/records.ts'
 import { withTimeout } from '../lib/time.ts'
-import type { GatewayConnection, GatewayDeps } from '../turns/deps.ts'
+import type { GatewayConnection } from '../turns/gateway-connection.ts'
 import { acceptWhole, createRejectedEventDraft, operationKey } from './accept.ts'
+import type { ReceiveServices } from './receive-services.ts'
 import { acceptContext, createAcceptReporter, startRequestTrace } from './request-context.ts'
 
 /** `by`: who asks, as the audit log names them. */
@@ -24,7 +25,7 @@ export type Done = { readonly value: JsonObject; readonly inboxId?: string; read
 const maxChanges = 5000
 const patienceMs = 30_000
 
-export async function operate(deps: GatewayDeps, at: GatewayConnection, asked: Asked): Promise<Done> {
+export async function operate(deps: ReceiveServices, at: GatewayConnection, asked: Asked): Promise<Done> {
   const operation = operationAt(at, asked.name)
   const facts = { connection: at.connection, at: new Date(deps.now()).toISOString() }
   const { value, change } = await withOperationTimeout(operation(asked.input, facts))
@@ -47,7 +48,7 @@ function operationAt({ adapter }: GatewayConnection, name: string): Operation {
 }
 
 async function acceptOperation(
-  deps: GatewayDeps,
+  deps: ReceiveServices,
   at: GatewayConnection,
   { name, input, by }: Asked,
   change: OperationChange,

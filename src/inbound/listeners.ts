@@ -1,11 +1,12 @@
 // Listeners of channels with a port of their own (SMTP): every long-running process opens them and delivers what comes in. A port
 // that cannot be opened keeps nothing else from working; it is tried again, and shown until it is open.
-import type { IngressContext } from '../contract/index.ts'
+import type { IngressContext, Log } from '../contract/index.ts'
 import type { OpenListener } from '../contract/optional-verbs.ts'
 import { errorLogFields } from '../lib/log.ts'
 import { sleep } from '../lib/time.ts'
 import { backoffMs } from '../outbound/settle.ts'
-import type { GatewayConnection, GatewayDeps } from '../turns/deps.ts'
+
+import type { GatewayConnection } from '../turns/gateway-connection.ts'
 
 /** `failing`: the port is not open; it is tried again. */
 export type ListenerState = {
@@ -26,7 +27,11 @@ export type RunningListeners = {
   readonly stop: () => Promise<void>
 }
 
-export type ListenersDeps = Pick<GatewayDeps, 'connections' | 'random' | 'log'> & {
+export type ListenersDeps = {
+  readonly connections: readonly GatewayConnection[]
+  readonly random: () => number
+  readonly log: Log
+} & {
   readonly ingressFor: (at: GatewayConnection) => IngressContext
 }
 

@@ -3,18 +3,23 @@ import type {
   AcceptResult,
   InboundEvent,
   InboundMessage,
+  Log,
   RawRequest,
   RejectReason,
   TransportAnswer,
   WatchResult,
 } from '../contract/index.ts'
+import type { Meter } from '../contract/metrics.ts'
+import type { Db } from '../db/client.ts'
 import type { Resubmission } from '../db/receipts.ts'
 import { findReceipt, findRejectedEvent, markEventRedriven, resubmitMessage } from '../db/receipts.ts'
 import { changesAnything } from '../db/records.ts'
 import { errorLogFields } from '../lib/log.ts'
 import { isWatched } from '../turns/admit.ts'
-import type { GatewayConnection, GatewayDeps } from '../turns/deps.ts'
+import type { GatewayConnection } from '../turns/gateway-connection.ts'
+import type { Wakeups } from '../turns/services.ts'
 import { claimFiles, hasFiles } from '../turns/turn-files.ts'
+import type { ReceiveServices } from './receive-services.ts'
 import { newTraceId, type RequestTrace, startRequestTrace } from './request-context.ts'
 import {
   chargeUnprovenMessages,
@@ -62,7 +67,7 @@ export type Received =
   /** Nothing was kept: people who are not admitted have had their share of the day, or there is too little room for them. */
   | (Spent & { readonly trace: string })
 
-type ReceiveDeps = GatewayDeps & { readonly senderLimits: SenderLimits }
+type ReceiveDeps = ReceiveServices & { readonly senderLimits: SenderLimits }
 
 /** `isPulled`: we fetched it ourselves, and no sender can be told to bring it later. */
 export async function receive(
@@ -98,7 +103,7 @@ export function acceptMessages(
 
 /** Nothing is stored about a rejected sender. */
 export function logRejectedRequest(
-  deps: GatewayDeps,
+  deps: { readonly log: Log; readonly meter: Meter },
   at: GatewayConnection,
   reason: RejectReason,
   { trace }: RequestTrace,
@@ -108,7 +113,7 @@ export function logRejectedRequest(
 }
 
 async function withFailureLog<T>(
-  deps: GatewayDeps,
+  deps: { readonly log: Log; readonly meter: Meter },
   at: GatewayConnection,
   entry: RequestTrace,
   work: () => Promise<T>,
@@ -125,7 +130,7 @@ async function withFailureLog<T>(
 
 /** Counted, and said by the log once a day: a flood does not fill the log either. */
 function reportSpent(
-  deps: GatewayDeps,
+  deps: { readonly meter: Meter },
   at: GatewayConnection,
   spent: Spent,
   { trace }: RequestTrace,
@@ -202,7 +207,7 @@ async function applySenderLimits(
 
 /** What refers to files that are not the sender's is not taken, and nothing of it is kept. */
 async function storeVerifiedEvents(
-  deps: GatewayDeps,
+  deps: ReceiveServices,
   at: GatewayConnection,
   request: RawRequest,
   { events, entry }: { readonly events: readonly InboundEvent[]; readonly entry: RequestTrace },
@@ -237,7 +242,7 @@ async function storeVerifiedEvents(
 
 /** What became no message came from a sender who proved nothing, unless its delivery says whom it is from. */
 async function spentBy(
-  deps: GatewayDeps,
+  deps: { readonly db: Db; readonly room?: () => Promise<'low' | 'full' | undefined>; readonly log: Log },
   at: GatewayConnection,
   request: RawRequest,
   { subject }: { readonly subject?: string | undefined },
@@ -250,7 +255,12 @@ async function spentBy(
 
 // Retrying dead letters: a dead turn is queued again; an inbound event that could not be read is read by today's code.
 
-export async function resubmit(deps: GatewayDeps, inboxId: string, by: string, how?: Resubmission): Promise<boolean> {
+export async function resubmit(
+  deps: ReceiveServices,
+  inboxId: string,
+  by: string,
+  how?: Resubmission,
+): Promise<boolean> {
   if (await resubmitMessage(deps.db, inboxId, by, how)) return true
   const rejected = await findRejectedEvent(deps.db, inboxId)
   if (rejected !== undefined && isRejectedRaw(rejected.raw)) return false
@@ -288,7 +298,11 @@ export function storedRawToRequest(raw: Readonly<Record<string, unknown>>, now: 
 
 const pollMs = 500
 
-export async function waitForAnswer(deps: GatewayDeps, inboxId: string, timeoutMs: number): Promise<WatchResult> {
+export async function waitForAnswer(
+  deps: { readonly db: Db; readonly wakeups: Wakeups; readonly monotonicMs: () => number },
+  inboxId: string,
+  timeoutMs: number,
+): Promise<WatchResult> {
   const until = deps.monotonicMs() + timeoutMs
   for (;;) {
     const receipt = await findReceipt(deps.db, inboxId)

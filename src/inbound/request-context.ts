@@ -1,15 +1,19 @@
 // An inbound request as it enters: the trace it belongs to, and what the log and metrics are told of it.
-import type { AcceptResult } from '../contract/index.ts'
-import type { InboundOutcome } from '../contract/metrics.ts'
+import type { AcceptResult, Log } from '../contract/index.ts'
+import type { InboundOutcome, Meter } from '../contract/metrics.ts'
+import type { IdSource } from '../lib/ids.ts'
 import { controlNames } from '../turns/chat-commands.ts'
-import type { GatewayConnection, GatewayDeps } from '../turns/deps.ts'
+import type { GatewayConnection } from '../turns/gateway-connection.ts'
 import type { AcceptContext } from './accept.ts'
 
 /** Whose trace an inbound event belongs to, and since when we look at it. */
 export type RequestTrace = { readonly trace: string; readonly startedAt: number }
 
 /** A request comes in, as part of the trace that it names, if it names one. */
-export function startRequestTrace(deps: GatewayDeps, traceparent: string | undefined): RequestTrace {
+export function startRequestTrace(
+  deps: { readonly newId: IdSource; readonly monotonicMs: () => number },
+  traceparent: string | undefined,
+): RequestTrace {
   return { trace: parseTraceparent(traceparent) ?? newTraceId(deps), startedAt: deps.monotonicMs() }
 }
 
@@ -26,7 +30,11 @@ export function acceptContext(at: GatewayConnection, { trace }: RequestTrace): A
 type Report = (outcome: InboundOutcome, reason: string, acceptance: AcceptResult) => AcceptResult
 
 /** One line and one count per inbound event, once it is committed. What was there before is a duplicate, whatever it holds. */
-export function createAcceptReporter(deps: GatewayDeps, context: AcceptContext, { startedAt }: RequestTrace): Report {
+export function createAcceptReporter(
+  deps: { readonly monotonicMs: () => number; readonly log: Log; readonly meter: Meter },
+  context: AcceptContext,
+  { startedAt }: RequestTrace,
+): Report {
   const { connectionKey: connection, traceId: trace } = context
   return (meant, given, acceptance) => {
     const reason = acceptance.kind === 'duplicate' && acceptance.isReplay === true ? 'replayed' : given
@@ -53,6 +61,6 @@ export function parseTraceparent(traceparent: string | undefined): string | unde
   return /[1-9a-f]/.test(trace) && /[1-9a-f]/.test(parent) ? trace : undefined
 }
 
-export function newTraceId({ newId }: Pick<GatewayDeps, 'newId'>): string {
+export function newTraceId({ newId }: { readonly newId: IdSource }): string {
   return newId().replaceAll('-', '')
 }

@@ -1,10 +1,12 @@
 // Routes an inbound event to an agent where several share a connection. The thread's own agent is known to the accept
 // statement only: here it is said whether that one may take it.
+
+import type { Agent } from '../agents/define-agent.ts'
 import { type InboundMessage, type NormalizedMessage, textOf } from '../contract/index.ts'
 import { mentionsIn, type TextMention } from '../identity/mentions.ts'
 import { routeAgent } from '../identity/route-agent.ts'
 import { controlNames } from '../turns/chat-commands.ts'
-import type { GatewayConnection, GatewayDeps } from '../turns/deps.ts'
+import type { GatewayConnection } from '../turns/gateway-connection.ts'
 import type { Route } from './accept.ts'
 import { parseChatCommand } from './chat-command.ts'
 
@@ -13,7 +15,7 @@ export const unknownAgent = 'unknown_agent'
 
 /** Undefined: one agent alone answers there, and nothing is looked at. */
 export function routeToAgent(
-  deps: Pick<GatewayDeps, 'agents'>,
+  deps: { readonly agents: ReadonlyMap<string, Agent> },
   at: GatewayConnection,
   event: InboundMessage,
 ): Route | undefined {
@@ -40,7 +42,7 @@ export function routeToAgent(
 
 /** Whether it begins with the name of an agent of ours, where several answer. */
 export function namesAgent(
-  deps: Pick<GatewayDeps, 'agents'>,
+  deps: { readonly agents: ReadonlyMap<string, Agent> },
   { isShared, connection }: Pick<GatewayConnection, 'isShared' | 'connection'>,
   message: Pick<NormalizedMessage, 'parts' | 'channel'>,
 ): boolean {

@@ -1,6 +1,7 @@
 // Limits of senders who are not admitted: who is admitted as the rules stand now, how much of the others is stored, and how fast
 // they may send. A turn decides again by what holds then; here it is only decided what may be stored.
 
+import type { Agent } from '../agents/define-agent.ts'
 import { noStoredAccess } from '../contract/access.ts'
 import { mentionRelaySchema } from '../contract/capabilities.ts'
 import {
@@ -10,6 +11,7 @@ import {
   type InboundEvent,
   type InboundMessage,
   type KnownPart,
+  type Log,
   type NormalizedMessage,
   type Part,
   type RateLimiter,
@@ -17,15 +19,17 @@ import {
   verifiedSender,
 } from '../contract/index.ts'
 import { readCallerAccess } from '../db/caller-access.ts'
+import type { Db } from '../db/client.ts'
 import { isAdmittedPerson } from '../db/known-people.ts'
 import { changesAnything } from '../db/records.ts'
 import type { UnprovenSenderCharge, UnprovenSenderKind } from '../db/unproven-senders.ts'
 import { chargeUnprovenSender } from '../db/unproven-senders.ts'
-import type { AccessContext, AccessDecision } from '../identity/access-policy.ts'
-import { admitForwarded } from '../identity/trust.ts'
+import type { AccessContext, AccessDecision, AccessPolicy } from '../identity/access-policy.ts'
+import { type AttestationVerifier, admitForwarded, type TrustedIssuers } from '../identity/trust.ts'
 import { LruMap } from '../lib/index.ts'
 import { acceptedRule, createAccessContext, isWatched } from '../turns/admit.ts'
-import type { GatewayConnection, GatewayDeps } from '../turns/deps.ts'
+import type { GatewayConnection } from '../turns/gateway-connection.ts'
+import type { ReceiveServices } from './receive-services.ts'
 import { routeToAgent } from './route-to-agent.ts'
 import { isHeavy, leaveOutRaw, trimStrangerMessage } from './stored-copy.ts'
 
@@ -57,7 +61,7 @@ export function needsJudging(at: GatewayConnection, events: readonly InboundEven
 }
 
 export async function judgeSenders(
-  deps: GatewayDeps,
+  deps: ReceiveServices,
   at: GatewayConnection,
   events: readonly InboundEvent[],
   bytes: number,
@@ -82,7 +86,7 @@ export async function judgeSenders(
 
 /** Undefined: it is within the day's share, or strangers are not counted there. */
 export async function chargeUnprovenMessages(
-  deps: Pick<GatewayDeps, 'db' | 'room' | 'log'>,
+  deps: { readonly db: Db; readonly room?: () => Promise<'low' | 'full' | undefined>; readonly log: Log },
   at: GatewayConnection,
   { bytes, ...share }: Pick<UnprovenSenderCharge, 'kind' | 'messages' | 'storedBytes'> & { readonly bytes: number },
 ): Promise<Spent | undefined> {
@@ -133,7 +137,7 @@ type SenderStanding = {
 }
 
 async function judgeMessage(
-  deps: GatewayDeps,
+  deps: ReceiveServices,
   at: GatewayConnection,
   given: InboundMessage,
   bytes: number,
@@ -183,7 +187,11 @@ function unprovenSenderKind(decision: AccessDecision): UnprovenSenderKind | unde
 }
 
 /** Of several agents the one it seems to be for: the statement that stores it may find another in its thread. */
-function senderAccessContext(deps: GatewayDeps, at: GatewayConnection, event: InboundMessage): AccessContext {
+function senderAccessContext(
+  deps: { readonly agents: ReadonlyMap<string, Agent> },
+  at: GatewayConnection,
+  event: InboundMessage,
+): AccessContext {
   const agent = routeToAgent(deps, at, event)?.agent ?? event.agent
   return createAccessContext(deps, at, { message: event.message, agent, stored: noStoredAccess })
 }
@@ -202,7 +210,13 @@ const knownMs = 60_000
 const unknownMs = 10_000
 const maxRemembered = 10_000
 
-type LimitDeps = Pick<GatewayDeps, 'access' | 'agents' | 'db' | 'monotonicMs' | 'log'>
+type LimitDeps = {
+  readonly agents: ReadonlyMap<string, Agent>
+  readonly db: Db
+  readonly access: AccessPolicy
+  readonly monotonicMs: () => number
+  readonly log: Log
+}
 type Known = { readonly isKnown: boolean; readonly until: number }
 type State = {
   readonly all: RateLimiter | undefined
@@ -277,7 +291,11 @@ async function isKnownSender(
 
 // Evidence that another gateway attached to a message: judged before the message is stored, because it lives for minutes.
 
-type ForwardedDeps = Pick<GatewayDeps, 'trustedIssuers' | 'attestations' | 'now'>
+type ForwardedDeps = {
+  readonly trustedIssuers: TrustedIssuers
+  readonly attestations: AttestationVerifier
+  readonly now: () => number
+}
 
 /** What is believed joins what the adapter proved itself; of the rest the codes stay, for operators who ask why. */
 export async function withForwarded(deps: ForwardedDeps, event: InboundMessage): Promise<InboundMessage> {

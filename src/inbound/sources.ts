@@ -1,12 +1,13 @@
 // Pull sources (polling, sockets, mailboxes): for each connection that pulls, one process holds the lease, hands over what came,
 // and moves the cursor only when all of it is committed.
-import { GatewayError, isGatewayError, type RawRequest, type TransportAnswer } from '../contract/index.ts'
+import { GatewayError, isGatewayError, type Log, type RawRequest, type TransportAnswer } from '../contract/index.ts'
 import type { Db } from '../db/client.ts'
 import { advanceSource, claimSource, releaseSource, renewSource, type SourceHold } from '../db/sources.ts'
 import { errorLogFields } from '../lib/log.ts'
 import { sleep } from '../lib/time.ts'
 import { backoffMs } from '../outbound/settle.ts'
-import type { GatewayConnection, GatewayDeps } from '../turns/deps.ts'
+import type { GatewayConnection } from '../turns/gateway-connection.ts'
+import type { TurnPolicy } from '../turns/turn-policy.ts'
 import type { Received } from './receive.ts'
 
 /** `standby`: another process pulls. `failing`: it is tried again; nothing of it was acknowledged. */
@@ -26,8 +27,13 @@ export type RunningSources = {
   readonly stop: () => Promise<void>
 }
 
-export type SourcesDeps = Pick<GatewayDeps, 'connections' | 'turnPolicy' | 'monotonicMs' | 'random' | 'log'> &
-  SourceHands & { readonly db: Db }
+export type SourcesDeps = {
+  readonly connections: readonly GatewayConnection[]
+  readonly turnPolicy: TurnPolicy
+  readonly monotonicMs: () => number
+  readonly random: () => number
+  readonly log: Log
+} & SourceHands & { readonly db: Db }
 
 const backoff = { firstMs: 500, maxMs: 30_000 } as const
 /** Longer than a connection takes to fail: a pull that goes on for so long has reached its platform, though nothing came. */
@@ -110,7 +116,11 @@ type SourceHands = {
   readonly refusal: (error: GatewayError) => TransportAnswer
 }
 
-type PullDeps = Pick<GatewayDeps, 'turnPolicy' | 'monotonicMs' | 'log'> & SourceHands & { readonly db: Db }
+type PullDeps = {
+  readonly turnPolicy: TurnPolicy
+  readonly monotonicMs: () => number
+  readonly log: Log
+} & SourceHands & { readonly db: Db }
 
 export type Pull = {
   readonly hold: SourceHold

@@ -1,10 +1,13 @@
 // Stores one inbound event: everything that came in it is committed together.
+
+import type { Agent } from '../agents/define-agent.ts'
 import {
   type AcceptResult,
   type IgnoredEvent,
   type InboundEvent,
   type InboundMessage,
   type JsonObject,
+  type Log,
   type NormalizedMessage,
   type RawRequest,
   type ReceiveResult,
@@ -12,10 +15,14 @@ import {
   validateMessage,
 } from '../contract/index.ts'
 import type { InboundOutcome } from '../contract/metrics.ts'
+import type { ValidationScope } from '../contract/validate-message.ts'
 import type { InboxDraft } from '../db/inbox-row.ts'
 import { areStorable, changesAnything } from '../db/records.ts'
+import type { IdSource } from '../lib/ids.ts'
+import type { PresenceService } from '../outbound/presence.ts'
 import { controlNames } from '../turns/chat-commands.ts'
-import type { GatewayConnection, GatewayDeps } from '../turns/deps.ts'
+import type { GatewayConnection } from '../turns/gateway-connection.ts'
+import type { Wakeups } from '../turns/services.ts'
 import {
   type AcceptContext,
   createRejectedEventDraft,
@@ -26,6 +33,7 @@ import {
   storeDrafts,
 } from './accept.ts'
 import { parseChatCommand } from './chat-command.ts'
+import type { ReceiveServices } from './receive-services.ts'
 import { acceptContext, createAcceptReporter, type RequestTrace } from './request-context.ts'
 import { routeToAgent } from './route-to-agent.ts'
 import { type JudgedMessage, withForwarded } from './sender-limits.ts'
@@ -33,7 +41,7 @@ import { maxStrangerBytes } from './stored-copy.ts'
 
 /** What came in one inbound event is stored in one commit, all of it or nothing. */
 export async function storeEvents(
-  deps: GatewayDeps,
+  deps: ReceiveServices,
   at: GatewayConnection,
   events: readonly InboundEvent[],
   entry: RequestTrace,
@@ -77,7 +85,7 @@ type Prepared = {
 }
 
 async function prepareIgnoredEvent(
-  deps: GatewayDeps,
+  deps: ReceiveServices,
   at: GatewayConnection,
   event: IgnoredEvent,
   context: AcceptContext,
@@ -105,7 +113,7 @@ async function prepareIgnoredEvent(
 
 /** Half of what it asks for is not done: it is kept as dead, for a release that can. */
 function prepareUnstorableEvent(
-  deps: GatewayDeps,
+  deps: { readonly newId: IdSource },
   { raw, deliveryId, subject, once = [] }: IgnoredEvent,
   context: AcceptContext,
 ): Prepared {
@@ -115,7 +123,12 @@ function prepareUnstorableEvent(
 }
 
 function showNew(
-  deps: GatewayDeps,
+  deps: {
+    readonly agents: ReadonlyMap<string, Agent>
+    readonly wakeups: Wakeups
+    readonly log: Log
+    readonly presence: PresenceService
+  },
   at: GatewayConnection,
   { opened, protocolReplies = [], isForOperator = false, reason }: IgnoredEvent,
   stored: AcceptResult | undefined,
@@ -127,7 +140,7 @@ function showNew(
 }
 
 function prepareMessage(
-  deps: GatewayDeps,
+  deps: ReceiveServices,
   at: GatewayConnection,
   event: JudgedMessage,
   context: AcceptContext,
@@ -163,7 +176,7 @@ function prepareMessage(
 
 /** Not awaited: the request is answered meanwhile. */
 function showOpened(
-  deps: Pick<GatewayDeps, 'presence' | 'agents'>,
+  deps: { readonly agents: ReadonlyMap<string, Agent>; readonly presence: PresenceService },
   at: GatewayConnection,
   to: JsonObject | undefined,
 ): void {
@@ -188,7 +201,10 @@ type CheckedEvent =
     }
 
 /** What an adapter made of an inbound event, as the gateway takes it: valid, cleaned, and saying something. */
-export function checkEvent(deps: Pick<GatewayDeps, 'validation'>, event: InboundMessage): CheckedEvent {
+export function checkEvent(
+  deps: { readonly validation: Extract<ValidationScope, { from: 'adapter' }> },
+  event: InboundMessage,
+): CheckedEvent {
   const checked = validateMessage(event.message, deps.validation)
   if (!checked.ok) {
     return { kind: 'rejected_event', state: 'dead', reason: checked.code, path: checked.path }
@@ -210,7 +226,7 @@ type RejectedEvent = Extract<ReceiveResult, { kind: 'rejected_event' }>
 
 /** Nothing authenticated vanishes: what will never be taken can be asked about, and is never replayed. */
 export async function storeRejectedEvent(
-  deps: GatewayDeps,
+  deps: ReceiveServices,
   at: GatewayConnection,
   request: RawRequest,
   { verified, entry }: { readonly verified: RejectedEvent; readonly entry: RequestTrace },
@@ -224,7 +240,7 @@ export async function storeRejectedEvent(
 }
 
 async function storeRejectedDraft(
-  deps: GatewayDeps,
+  deps: ReceiveServices,
   at: GatewayConnection,
   {
     rejected,
@@ -248,7 +264,7 @@ function keptText({ bytes }: RawRequest): string {
 
 /** Nothing authenticated vanishes: what cannot be read is kept as it came, for a release that can. */
 export async function keepUnreadable(
-  deps: GatewayDeps,
+  deps: ReceiveServices,
   at: GatewayConnection,
   request: RawRequest,
   { verified, entry }: { readonly verified: Unreadable; readonly entry: RequestTrace },

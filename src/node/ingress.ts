@@ -10,7 +10,7 @@ import { type RunningSources, runSources, type SourceState } from '../inbound/so
 import { observedProblems } from '../observability/connection-health.ts'
 import { type RunningProbes, runProbes } from '../observability/probes.ts'
 import type { ReadinessDeps } from '../observability/readiness.ts'
-import type { GatewayConnection } from '../turns/deps.ts'
+import type { GatewayConnection } from '../turns/gateway-connection.ts'
 
 export type NodeIngress = {
   /** Resolves when every port was tried once. */

@@ -3,14 +3,19 @@
 
 import type { ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
+import type { Log } from '../contract/index.ts'
+import type { Db } from '../db/client.ts'
 import { findSuspectTurns, freeLanesOfDeadHolder } from '../db/suspects.ts'
-import type { GatewayDeps } from '../turns/deps.ts'
 import { type Isolation, type SuspectShare, suspectShare } from '../turns/isolation.ts'
+import type { TurnPolicy } from '../turns/turn-policy.ts'
 
 /** Starts this program again, as a process that calls `runSuspects`. */
 export type ForkSuspects = () => ChildProcess
 
-export type ChildrenDeps = Pick<GatewayDeps, 'db' | 'turnPolicy' | 'log'> & {
+export type ChildrenDeps = {
+  readonly db: Db
+  readonly turnPolicy: TurnPolicy
+  readonly log: Log
   /** Where the gateway is reached. */
   readonly url: string
   /** Something may have been stored for other loops of the gateway. */

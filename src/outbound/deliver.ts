@@ -12,6 +12,7 @@ import {
   textPart,
 } from '../contract/index.ts'
 import type { Meter, SendOutcome } from '../contract/metrics.ts'
+import type { Db } from '../db/client.ts'
 import {
   type HeldSendLane,
   type OpenCall,
@@ -24,11 +25,15 @@ import {
   settleSend,
   startSend,
 } from '../db/outbox.ts'
+import type { IdSource } from '../lib/ids.ts'
 import { errorLogFields, type LogFields } from '../lib/log.ts'
 import { say } from '../locales/say.ts'
-import type { GatewayDeps } from '../turns/deps.ts'
+import type { GatewayConnection } from '../turns/gateway-connection.ts'
+import type { ResultKeeper } from '../turns/result-keeper.ts'
+import type { TurnPolicy } from '../turns/turn-policy.ts'
 import { createCallEditor } from './render.ts'
 import {
+  type SettlePolicy,
   settleDead,
   settleEdited,
   settleLookup,
@@ -39,11 +44,19 @@ import {
   withNotice,
 } from './settle.ts'
 
-type DispatchDeps = Pick<
-  GatewayDeps,
-  | ('connections' | 'db' | 'results' | 'settlePolicy' | 'turnPolicy' | 'log' | 'meter' | 'failpoint')
-  | ('monotonicMs' | 'random' | 'newId')
->
+type DispatchDeps = {
+  readonly connections: readonly GatewayConnection[]
+  readonly db: Db
+  readonly results: ResultKeeper
+  readonly turnPolicy: TurnPolicy
+  readonly settlePolicy: SettlePolicy
+  readonly newId: IdSource
+  readonly monotonicMs: () => number
+  readonly random: () => number
+  readonly log: Log
+  readonly meter: Meter
+  readonly failpoint?: (name: string) => void | Promise<void>
+}
 
 const passing = ['storage_unavailable', 'storage_overloaded', 'lease_lost', 'stopping']
 const untried = { outcome: undefined, tookMs: undefined } as const

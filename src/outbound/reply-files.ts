@@ -6,13 +6,14 @@ import {
   isGatewayError,
   type Json,
   type KnownPart,
+  type Log,
   type NormalizedResponse,
   type Part,
 } from '../contract/index.ts'
-import type { IncomingFile, StoreOutcome } from '../files/attachment.ts'
+import type { AttachmentService, IncomingFile, StoreOutcome } from '../files/attachment.ts'
 import { errorLogFields } from '../lib/log.ts'
 import { say } from '../locales/say.ts'
-import type { GatewayDeps } from '../turns/deps.ts'
+
 import {
   deriveAttachmentId,
   type FilePart,
@@ -33,7 +34,7 @@ type ReplyFileNotStored = { readonly kind: 'refused'; readonly code: undefined }
 export type ReplyFileContext = TurnFilesContext & {
   readonly files: TurnFiles
   readonly step: AgentContext['step']
-  readonly hash: GatewayDeps['hash']
+  readonly hash: (text: string) => Promise<string>
   readonly turn: { readonly id: string; readonly sessionId: string }
   readonly emit: AgentContext['emit']
 }
@@ -153,7 +154,11 @@ const mime = 'text/markdown'
  * file, however often the turn is tried.
  */
 export async function keepWholeReply(
-  deps: Pick<GatewayDeps, 'attachments' | 'hash' | 'log'>,
+  deps: {
+    readonly attachments: AttachmentService
+    readonly hash: (text: string) => Promise<string>
+    readonly log: Log
+  },
   ready: ReadyTurn,
   text: string,
   index: number,

@@ -1,10 +1,12 @@
 // Presence of a turn (typing, reactions, status): a message was taken up, it takes a while, it is over. Outside the outbox: a
 // lost one is no loss, and no turn waits for one.
 import { type JsonObject, type PresenceDetails, type PresenceUpdate, textOf } from '../contract/index.ts'
-import type { GatewayDeps } from '../turns/deps.ts'
+
 import type { Lease } from '../turns/leases.ts'
 import type { LiveMessage } from '../turns/live-message.ts'
 import type { ReadyTurn } from '../turns/prepare-turn.ts'
+import type { TurnPolicy } from '../turns/turn-policy.ts'
+import type { PresenceService } from './presence.ts'
 
 /** Platforms show a typing indicator for about five seconds. */
 const everyMs = 4_000
@@ -20,7 +22,11 @@ export type TurnPresence = {
 const none: TurnPresence = { stop() {}, end() {} }
 
 export function showTurnPresence(
-  { turnPolicy, presence, now }: Pick<GatewayDeps, 'turnPolicy' | 'presence' | 'now'>,
+  {
+    turnPolicy,
+    presence,
+    now,
+  }: { readonly turnPolicy: TurnPolicy; readonly now: () => number; readonly presence: PresenceService },
   { at, lane, turn, members }: ReadyTurn,
   { lease, live }: { readonly lease: Lease; readonly live: Pick<LiveMessage, 'isShown'> },
 ): TurnPresence {

@@ -10,19 +10,21 @@ import {
   rateLimitNotice,
 } from '../identity/pairing.ts'
 import { isGroupRoom } from '../identity/reply-policy.ts'
+import type { IdSource } from '../lib/ids.ts'
 import type { Sentence } from '../locales/say.ts'
 import { isDirectMessage, mayReplyToUnproven, reachedLimit, replyLimit } from '../outbound/reply-limits.ts'
 import { admitOrHold, isWatched, pairingQuota } from './admit.ts'
-import type { GatewayConnection, GatewayDeps } from './deps.ts'
 import { emptyEnd, renderOutgoing } from './end-turn.ts'
+import type { GatewayConnection } from './gateway-connection.ts'
 import type { Admission } from './plan-turn.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
+import type { TurnServices } from './services.ts'
 import { askSenderName, replyFields } from './turn-labels.ts'
 
 const pairingDays = 7
 
 /** Decided anew, since it may be resumed much later. Undefined: they are let in by now, and the message is to be run. */
-export async function endAccessChallengeTurn(deps: GatewayDeps, ready: ReadyTurn): Promise<TurnEnd | undefined> {
+export async function endAccessChallengeTurn(deps: TurnServices, ready: ReadyTurn): Promise<TurnEnd | undefined> {
   const row = ready.members.at(-1)?.row
   if (row === undefined) return emptyEnd(ready)
   const admission = await admitOrHold(deps, ready.at, row, ready.lane)
@@ -46,7 +48,7 @@ export async function endAccessChallengeTurn(deps: GatewayDeps, ready: ReadyTurn
 
 /** A person in private who reached a limit of answers is told when it ends. Undefined: they may be answered, or are not told. */
 async function limitEnd(
-  deps: GatewayDeps,
+  deps: TurnServices,
   ready: ReadyTurn,
   row: WaitingMessage,
   ground: AccessBasis,
@@ -67,7 +69,7 @@ async function limitEnd(
 }
 
 async function heldEnd(
-  deps: GatewayDeps,
+  deps: TurnServices,
   ready: ReadyTurn,
   row: WaitingMessage,
   admission: Extract<Admission, { kind: 'held' }>,
@@ -91,7 +93,7 @@ async function heldEnd(
 }
 
 function newPairing(
-  deps: Pick<GatewayDeps, 'newId' | 'fillRandom'>,
+  deps: { readonly newId: IdSource; readonly fillRandom: (bytes: Uint8Array<ArrayBuffer>) => void },
   at: GatewayConnection,
   { pairing, pairedWith, subject, evidence }: Extract<Admission, { kind: 'held' }>,
   reported: string,
@@ -123,7 +125,7 @@ function refusedNotice(ready: ReadyTurn, words: Sentence, reason: string): Norma
 }
 
 async function noticeCalls(
-  deps: GatewayDeps,
+  deps: TurnServices,
   ready: ReadyTurn,
   row: WaitingMessage,
   words: Sentence | undefined,

@@ -1,10 +1,12 @@
 // Admission: each waiting message on its own goes from evidence to access decision to principal.
 
+import type { Agent } from '../agents/define-agent.ts'
 import { noStoredAccess, type OpenPairing, type StoredGrant } from '../contract/access.ts'
 import {
   type Fields,
   type IdentityEvidence,
   type JsonObject,
+  type Log,
   type NormalizedMessage,
   textOf,
 } from '../contract/index.ts'
@@ -14,20 +16,32 @@ import type { Db } from '../db/client.ts'
 import type { PairingAsk } from '../db/pairings.ts'
 import { checkPairingRoom } from '../db/pairings.ts'
 import { type AccessBasis, type HeldLane, noAccessBasis, type WaitingMessage } from '../db/turn-rows.ts'
-import { type AccessContext, type AccessDecision, roleGrants, strongestRole } from '../identity/access-policy.ts'
+import {
+  type AccessContext,
+  type AccessDecision,
+  type AccessPolicy,
+  roleGrants,
+  strongestRole,
+} from '../identity/access-policy.ts'
 import { exceedsHopLimit, isCallerLoop } from '../identity/call-chain.ts'
 import { accessDeniedNotice } from '../identity/pairing.ts'
 import { findUnansweredReason, isAgentAddressed, isGroupRoom, isUnansweredReason } from '../identity/reply-policy.ts'
-import { isForOtherAgent, type ResolvedPrincipal } from '../identity/resolve-principal.ts'
+import { isForOtherAgent, type PrincipalResolver, type ResolvedPrincipal } from '../identity/resolve-principal.ts'
 import { namesAgent } from '../inbound/route-to-agent.ts'
 import type { AmbientRecall } from '../sessions/ambient-context.ts'
 import { isControl } from './chat-commands.ts'
-import type { GatewayConnection, GatewayDeps } from './deps.ts'
+import type { GatewayConnection } from './gateway-connection.ts'
 import type { Admission, AmbientDecision } from './plan-turn.ts'
 
-type AdmissionDeps = Pick<GatewayDeps, 'access' | 'principals' | 'agents' | 'db' | 'host'>
+type AdmissionDeps = {
+  readonly agents: ReadonlyMap<string, Agent>
+  readonly db: Db
+  readonly access: AccessPolicy
+  readonly principals: PrincipalResolver
+  readonly host: () => Promise<string>
+}
 type Addressed = Pick<NormalizedMessage, 'recipient' | 'received_at'>
-type RoomDeps = AdmissionDeps & Pick<GatewayDeps, 'log'>
+export type AdmissionServices = AdmissionDeps & { readonly log: Log }
 /** Without `conversationId` a decision is only looked at: none begins to wait by it. */
 type Waiting = Pick<HeldLane, 'messages' | 'agent' | 'takesPart'> & { readonly conversationId?: string }
 
@@ -37,7 +51,7 @@ const maxNotified = 20
 const maxHeld = 20
 
 export async function admissions(
-  deps: RoomDeps,
+  deps: AdmissionServices,
   at: GatewayConnection,
   lane: Waiting,
 ): Promise<ReadonlyMap<string, Admission>> {
@@ -65,7 +79,7 @@ function withHeld(row: WaitingMessage, held: ReadonlyMap<string, number>): Waiti
 
 /** Only so many strangers may wait at once, of one group and on the connection; beyond them nothing is kept and nothing is sent. */
 export async function admitOrHold(
-  deps: RoomDeps,
+  deps: AdmissionServices,
   at: GatewayConnection,
   row: WaitingMessage,
   { agent, conversationId }: Pick<Waiting, 'agent' | 'conversationId'>,
@@ -149,7 +163,7 @@ async function resolvePerson(
 
 /** Who acts in a run for which no sender was admitted just now. Undefined: no person. */
 export async function resolveSpeaker(
-  deps: AdmissionDeps,
+  deps: Pick<AdmissionDeps, 'agents' | 'access' | 'principals'>,
   at: GatewayConnection,
   row: WaitingMessage,
   agent: string,
@@ -178,7 +192,7 @@ type Authority = {
 
 /** What stored grants make of the sender of a command, for this agent in this place, as of this very moment. */
 export async function resolveAuthority(
-  deps: AdmissionDeps,
+  deps: Pick<AdmissionDeps, 'agents' | 'access'>,
   at: GatewayConnection,
   row: WaitingMessage,
   agent: string,
@@ -199,7 +213,7 @@ export async function resolveAuthority(
 
 /** What is decided about: a message, the agent it is for, and what is stored about its sender. */
 export function createAccessContext(
-  { agents }: Pick<GatewayDeps, 'agents'>,
+  { agents }: { readonly agents: ReadonlyMap<string, Agent> },
   at: GatewayConnection,
   { agent, stored, message }: Pick<AccessContext, 'agent' | 'stored'> & { readonly message: Addressed },
 ): AccessContext {
@@ -310,7 +324,7 @@ export async function admitChain(
 
 /** Undefined: it is for the agent. No access decision: nothing of it goes into the audit log. */
 function refuseUnaddressed(
-  deps: Pick<GatewayDeps, 'agents'>,
+  deps: { readonly agents: ReadonlyMap<string, Agent> },
   at: GatewayConnection,
   row: WaitingMessage,
   { takesPart, principal }: { readonly takesPart: boolean; readonly principal: string },
@@ -354,7 +368,7 @@ export function unheardBy({ event, original }: WaitingMessage): { readonly unhea
 }
 
 function noReplyNow(
-  deps: Pick<GatewayDeps, 'agents'>,
+  deps: { readonly agents: ReadonlyMap<string, Agent> },
   at: GatewayConnection,
   { message, mustReplyIndividually }: WaitingMessage,
   takesPart: boolean,

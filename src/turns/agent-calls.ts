@@ -24,19 +24,20 @@ import { readdressMessage } from '../identity/evidence.ts'
 import { toStorableJson } from '../lib/index.ts'
 import { assistantEnvelope, toHistoricalMessage, userEnvelope } from '../sessions/transcript.ts'
 import { admit } from './admit.ts'
-import type { GatewayDeps } from './deps.ts'
+
 import type { AgentCallQuestions } from './pauses.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
 import { remoteCallerForAgent, type TurnChain } from './remote-agents.ts'
 import type { DecidedQuestion } from './rerun.ts'
 import { runEnd } from './run-end.ts'
+import type { TurnServices } from './services.ts'
 import { pauseEndPayload } from './trigger.ts'
 
 /** What an agent's context is made of before it knows the agents it may call. */
 type Context = Omit<AgentContext, 'agents'>
 
 export type AgentCallContext = {
-  readonly deps: GatewayDeps
+  readonly deps: TurnServices
   readonly ready: ReadyTurn
   /** What the called agent's models used. */
   readonly onUsage: (usage: JsonObject) => void
@@ -286,7 +287,7 @@ async function admitAgentCall(
   throw agentCallDenied(callee.slug, reason, 'it does not answer this person')
 }
 
-function listCallableAgents(agents: GatewayDeps['agents'], slug: string): readonly Agent[] {
+function listCallableAgents(agents: ReadonlyMap<string, Agent>, slug: string): readonly Agent[] {
   const named = agents.get(slug)?.agentCalls
   return [...agents.values()].filter((agent) => agent.slug !== slug && (named?.includes(agent.slug) ?? true))
 }

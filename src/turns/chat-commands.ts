@@ -19,8 +19,9 @@ import { type ConsentOperation, consentOperations } from '../identity/consent.ts
 import { formatPairingCode, readPairingCode } from '../identity/pairing.ts'
 import { type ControlCommand, parseChatCommand } from '../inbound/chat-command.ts'
 import { joinSentences, type Sentence, say } from '../locales/say.ts'
-import type { GatewayConnection, GatewayDeps } from './deps.ts'
+import type { GatewayConnection } from './gateway-connection.ts'
 import { createConsentContext } from './retention-decision.ts'
+import type { TurnServices } from './services.ts'
 
 // /stop: ends what runs in this conversation, and what it waits for. Only the run's owner may, or an operator.
 
@@ -228,14 +229,17 @@ function answerAgents({ deps, at, agent }: ChatCommandContext): Sentence {
 }
 
 /** No other agent answers in its place: none of them was meant. */
-export function unknownAgentReply(deps: Pick<GatewayDeps, 'agents'>, at: GatewayConnection): AgentReply {
+export function unknownAgentReply(
+  deps: { readonly agents: ReadonlyMap<string, Agent> },
+  at: GatewayConnection,
+): AgentReply {
   const { domain } = at.connection
   const text = joinSentences([say('agents.unknown', { domain }), ...listAgentAddresses(deps)])
   const error = { code: 'agent_unknown', message: 'there is no agent of that name', retryable: false }
   return { parts: [textPart(text)], status: 'refused', error }
 }
 
-function listAgentAddresses({ agents }: Pick<GatewayDeps, 'agents'>): readonly string[] {
+function listAgentAddresses({ agents }: { readonly agents: ReadonlyMap<string, Agent> }): readonly string[] {
   return [...agents.values()].map((agent) => `@${agent.slug} - ${agent.description ?? agent.label ?? agent.slug}`)
 }
 
@@ -377,7 +381,7 @@ function answerHelp({ deps, agent, write }: ChatCommandContext): Sentence {
 // A gateway command returns a text, rendered like any reply, and what it means for the turn.
 
 type ChatCommandContext = {
-  readonly deps: GatewayDeps
+  readonly deps: TurnServices
   readonly at: GatewayConnection
   readonly command: ControlCommand
   /** A command as people write it on this channel. */

@@ -1,12 +1,14 @@
 // Ends a turn: with its reply, with silence, dead with an apology, or released back to its lane.
 import { withAsks, withoutQuestions } from '../agents/approvals/approval-messages.ts'
 import { readPendingAction } from '../agents/approvals/pending-action.ts'
+import type { Agent } from '../agents/define-agent.ts'
 import { apology, completeReply } from '../agents/reply.ts'
 import type { QueuedCall } from '../contract/delivery.ts'
 import {
   type Envelope,
   isGatewayError,
   isKnownPart,
+  type Log,
   type NormalizedResponse,
   type Part,
   parseAddress,
@@ -14,8 +16,10 @@ import {
 } from '../contract/index.ts'
 import { endsPause } from '../db/signals.ts'
 import type { ReleaseCause, TurnEnd, WaitingSignal } from '../db/turn-rows.ts'
+import type { AttachmentService } from '../files/attachment.ts'
 import { defuseMentions, type MentionTreatment, mayMentionHuman, type WrittenName } from '../identity/mentions.ts'
 import { resendNotice } from '../identity/pairing.ts'
+import type { IdSource } from '../lib/ids.ts'
 import { say } from '../locales/say.ts'
 import { type Outgoing, renderCalls } from '../outbound/render.ts'
 import { keepWholeReply } from '../outbound/reply-files.ts'
@@ -27,17 +31,19 @@ import {
   senderToParticipant,
   userEnvelope,
 } from '../sessions/transcript.ts'
-import type { GatewayConnection, GatewayDeps } from './deps.ts'
+import type { GatewayConnection } from './gateway-connection.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
 import { appendedEvents, naturalEnd, taskStateAfterRun } from './run-end.ts'
 import type { RunResult } from './run-turn.ts'
+import type { RenderServices, TurnServices } from './services.ts'
 import { getRunId, replyFields } from './turn-labels.ts'
+import type { TurnPolicy } from './turn-policy.ts'
 
 type Line = TurnEnd['envelopes'][number]
 
 /** Rendering happens here, before the commit: one outbox row is one vendor call. */
 export async function answeredEnd(
-  deps: GatewayDeps,
+  deps: TurnServices,
   turn: ReadyTurn,
   given: RunResult,
   latencyMs: number,
@@ -150,7 +156,7 @@ function left(ready: ReadyTurn): readonly Outgoing[] {
 }
 
 /** A dead turn commits its apology together with its state. */
-export async function deadEnd(deps: GatewayDeps, given: ReadyTurn, reason: string): Promise<TurnEnd> {
+export async function deadEnd(deps: RenderServices, given: ReadyTurn, reason: string): Promise<TurnEnd> {
   const ready = withJoined(given)
   const reply = apology(replyFields(ready), reason, ready.turn.id, ready.steps.account())
   const calls = await apologyCalls(deps, ready, reply)
@@ -206,7 +212,11 @@ export type FailureStep =
   | { readonly kind: 'dead'; readonly reason: string }
 
 /** What an exception means for its turn. */
-export function judgeFailure(deps: GatewayDeps, ready: ReadyTurn, error: unknown): FailureStep {
+export function judgeFailure(
+  deps: { readonly turnPolicy: TurnPolicy; readonly random: () => number },
+  ready: ReadyTurn,
+  error: unknown,
+): FailureStep {
   const policy = deps.turnPolicy
   const code = isGatewayError(error) ? error.code : 'agent_failed'
   if (code === 'lease_lost') return { kind: 'abandon' }
@@ -280,7 +290,12 @@ export function emptyEnd(ready: ReadyTurn): TurnEnd {
 }
 
 export function renderOutgoing(
-  deps: GatewayDeps,
+  deps: {
+    readonly attachments: AttachmentService
+    readonly newId: IdSource
+    readonly hash: (text: string) => Promise<string>
+    readonly log: Log
+  },
   ready: ReadyTurn,
   outgoing: readonly Outgoing[],
 ): Promise<readonly QueuedCall[]> {
@@ -300,7 +315,12 @@ export function renderOutgoing(
 
 /** An apology that cannot be rendered must not keep the turn from ending. */
 async function apologyCalls(
-  deps: GatewayDeps,
+  deps: {
+    readonly attachments: AttachmentService
+    readonly newId: IdSource
+    readonly hash: (text: string) => Promise<string>
+    readonly log: Log
+  },
   ready: ReadyTurn,
   reply: Outgoing['reply'],
 ): Promise<readonly QueuedCall[]> {
@@ -319,7 +339,7 @@ function answeringAddress(ready: ReadyTurn): string {
 // Whom a reply may notify by mentioning them: decided once, before rendering, for every channel alike.
 
 type MentionContext = {
-  readonly agents: GatewayDeps['agents']
+  readonly agents: ReadonlyMap<string, Agent>
   readonly at: GatewayConnection
   /** Who wrote in the conversation. */
   readonly participants: readonly Participant[]

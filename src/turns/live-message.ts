@@ -2,14 +2,17 @@
 // arrived, frames follow: outside the outbox, one at a time, each with all words so far, none without the lease. A preview, which
 // vanishes by itself, has no row: the reply is then a message like any other.
 
-import type { JsonObject, LiveVerbs } from '../contract/index.ts'
+import type { JsonObject, LiveVerbs, Log } from '../contract/index.ts'
+import type { Db } from '../db/client.ts'
 import { findLiveReply, openLiveReply } from '../db/live.ts'
+import type { IdSource } from '../lib/ids.ts'
 import { sleep } from '../lib/time.ts'
 import type { LiveEnd } from '../outbound/render.ts'
-import type { GatewayDeps } from './deps.ts'
 import type { Lease } from './leases.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
 import { isFirstTry } from './run-control.ts'
+import type { TurnServices, Wakeups } from './services.ts'
+import type { TurnPolicy } from './turn-policy.ts'
 import { createWakeup, type Wakeup } from './worker-loop.ts'
 
 export type LiveMessage = {
@@ -41,7 +44,7 @@ type Growing = {
   isShown: boolean
 }
 
-export function followLive(deps: GatewayDeps, ready: ReadyTurn, lease: Lease): LiveMessage {
+export function followLive(deps: TurnServices, ready: ReadyTurn, lease: Lease): LiveMessage {
   const { live } = ready.at.adapter
   if (live === undefined || (ready.turn.kind !== 'messages' && ready.turn.kind !== 'signal')) return none
   const { promise: ended, resolve: reportLiveEnd } = Promise.withResolvers<void>()
@@ -83,7 +86,7 @@ export function followLive(deps: GatewayDeps, ready: ReadyTurn, lease: Lease): L
 
 /** What the rows say about the live message of a turn, for the commit that ends it. */
 export async function createLiveEnd(
-  deps: Pick<GatewayDeps, 'db' | 'turnPolicy'>,
+  deps: { readonly db: Db; readonly turnPolicy: TurnPolicy },
   ready: Pick<ReadyTurn, 'at' | 'lane' | 'turn'>,
   text: string,
 ): Promise<LiveEnd | undefined> {
@@ -96,7 +99,7 @@ export async function createLiveEnd(
   return { clientId, text, ...(isTakenOver ? { againAfterMs } : {}) }
 }
 
-async function followLiveText(deps: GatewayDeps, ready: ReadyTurn, state: Growing): Promise<void> {
+async function followLiveText(deps: TurnServices, ready: ReadyTurn, state: Growing): Promise<void> {
   await sleep(deps.turnPolicy.liveAfterMs, state.over.signal)
   if (state.over.signal.aborted || !state.lease.isHeld()) return
   const preview = state.live.preview?.(ready.lane.replyTo, ready.turn.id)
@@ -115,7 +118,7 @@ type Shown = { readonly reference: string; readonly everyMs: number; readonly re
 
 /** Shows frame after frame. `unavailable`: none can be shown this way. */
 async function growLiveMessage(
-  deps: GatewayDeps,
+  deps: { readonly turnPolicy: TurnPolicy; readonly monotonicMs: () => number; readonly log: Log },
   ready: ReadyTurn,
   state: Growing,
   as: Shown,
@@ -129,7 +132,11 @@ async function growLiveMessage(
   }
 }
 
-async function untilNews(deps: GatewayDeps, state: Growing, refreshMs = Number.POSITIVE_INFINITY): Promise<void> {
+async function untilNews(
+  deps: { readonly turnPolicy: TurnPolicy; readonly monotonicMs: () => number },
+  state: Growing,
+  refreshMs = Number.POSITIVE_INFINITY,
+): Promise<void> {
   const until = deps.monotonicMs() + refreshMs
   while (state.text === state.shown && !state.over.signal.aborted && deps.monotonicMs() < until)
     await state.words.wait(Math.min(deps.turnPolicy.pollMs, Math.max(1, until - deps.monotonicMs())))
@@ -137,7 +144,7 @@ async function untilNews(deps: GatewayDeps, state: Growing, refreshMs = Number.P
 
 /** The vendor's id of the message, as soon as the row was delivered; undefined: there is none to grow. */
 async function openRow(
-  deps: GatewayDeps,
+  deps: { readonly db: Db; readonly turnPolicy: TurnPolicy; readonly wakeups: Wakeups; readonly newId: IdSource },
   { lane, turn }: ReadyTurn,
   state: Growing,
   call: JsonObject,
@@ -159,7 +166,7 @@ async function openRow(
 
 /** Milliseconds until the next one, or why there is none. */
 async function showTextFrame(
-  deps: GatewayDeps,
+  deps: { readonly log: Log },
   ready: ReadyTurn,
   state: Growing,
   { reference, everyMs }: Shown,

@@ -7,14 +7,16 @@ import { isConsentGivenIn, recordConsentDecision } from '../db/consents.ts'
 import { findSessionRoom, type OperatorMessage, type SessionRoom, speakInSession } from '../db/session-reader.ts'
 import type { TranscriptLine } from '../db/sessions.ts'
 import { readTranscript } from '../db/sessions.ts'
-import type { ConsentOperation } from '../identity/consent.ts'
+import type { ConsentOperation, ConsentPolicy } from '../identity/consent.ts'
 import { newTraceId } from '../inbound/request-context.ts'
+import type { IdSource } from '../lib/ids.ts'
 import { say } from '../locales/say.ts'
 import { renderCalls } from '../outbound/render.ts'
 import { assistantEnvelope } from '../sessions/transcript.ts'
 import { consentKeywords } from './chat-commands.ts'
-import type { GatewayConnection, GatewayDeps } from './deps.ts'
+import type { GatewayConnection } from './gateway-connection.ts'
 import { createConsentContext } from './retention-decision.ts'
+import type { TurnServices } from './services.ts'
 
 export type SessionTakeover = {
   /** Every line, once it may be handed on. Asked after the session was found in the caller's scope. */
@@ -26,7 +28,7 @@ export type SessionTakeover = {
 
 const pageLines = 500
 
-export function createSessionTakeover(deps: GatewayDeps): SessionTakeover {
+export function createSessionTakeover(deps: TurnServices): SessionTakeover {
   const { db } = deps
   const findCurrentRoom = async (sessionId: string): Promise<SessionRoom> => {
     const room = await findSessionRoom(db, sessionId)
@@ -67,7 +69,12 @@ export function createSessionTakeover(deps: GatewayDeps): SessionTakeover {
 type Act = { readonly sessionId: string; readonly actor: string; readonly action: string }
 
 async function requireConsent(
-  deps: GatewayDeps,
+  deps: {
+    readonly connections: readonly GatewayConnection[]
+    readonly db: Db
+    readonly consent: ConsentPolicy
+    readonly newId: IdSource
+  },
   room: SessionRoom,
   operation: ConsentOperation,
   { sessionId, actor, action }: Act,
@@ -87,7 +94,7 @@ async function requireConsent(
 }
 
 async function renderOperatorMessage(
-  deps: GatewayDeps,
+  deps: { readonly connections: readonly GatewayConnection[]; readonly newId: IdSource; readonly now: () => number },
   room: SessionRoom,
   text: string,
 ): Promise<Omit<OperatorMessage, 'from' | 'to'>> {
@@ -116,7 +123,7 @@ async function renderOperatorMessage(
 
 /** In the transcript it stands where the agent's words stand, and says that they were not the agent's. */
 function operatorMessageEnvelope(
-  deps: GatewayDeps,
+  deps: { readonly now: () => number },
   { agent }: SessionRoom,
   { connection }: GatewayConnection,
   { parts }: NormalizedResponse,
@@ -127,7 +134,10 @@ function operatorMessageEnvelope(
   return { ...line, metadata: { ...line.metadata, spoken_by: 'operator' } }
 }
 
-function findRoomConnection({ connections }: GatewayDeps, { connection }: SessionRoom): GatewayConnection | undefined {
+function findRoomConnection(
+  { connections }: { readonly connections: readonly GatewayConnection[] },
+  { connection }: SessionRoom,
+): GatewayConnection | undefined {
   return connections.find((each) => each.key === connection)
 }
 

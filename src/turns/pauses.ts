@@ -14,8 +14,8 @@ import { shownRequest, toolRequestId } from '../agents/client-tools.ts'
 import { GatewayError, type JsonObject } from '../contract/index.ts'
 import { endsPause, expiryKinds } from '../db/signals.ts'
 import type { NewPendingAction, NewTimer, NewToolRequest, PauseResult } from '../db/turn-rows.ts'
+import type { IdSource } from '../lib/ids.ts'
 import { toStorableJson } from '../lib/index.ts'
-import type { GatewayDeps } from './deps.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
 import { payloadWithChain, type TurnChain } from './remote-agents.ts'
 import { type DecidedQuestion, type Rerun, withRerun } from './rerun.ts'
@@ -32,7 +32,11 @@ export type CollectedPauses = {
 }
 
 type Draft<Pause> = Omit<Pause, 'resume'> & { readonly resumeOf: (() => JsonObject) | undefined }
-type PauseContext = { readonly deps: GatewayDeps; readonly ready: ReadyTurn; readonly runId: string }
+type PauseContext = {
+  readonly deps: { readonly newId: IdSource; readonly now: () => number }
+  readonly ready: ReadyTurn
+  readonly runId: string
+}
 
 type PauseFacts = ReplyFacts & {
   readonly runId: string
@@ -67,7 +71,7 @@ export type TurnPauses = {
 }
 
 export function createPauses(
-  deps: GatewayDeps,
+  deps: { readonly now: () => number; readonly newId: IdSource },
   ready: ReadyTurn,
   { runId, threadId, inReplyTo, ends, chain, rerun, isRerun }: PauseFacts,
 ): TurnPauses {

@@ -2,8 +2,16 @@
 // to run.
 
 import { createStepLog, type StepLog } from '../agents/steps.ts'
-import { type Fields, formatAddress, type JsonObject, type NormalizedMessage } from '../contract/index.ts'
+import {
+  type Fields,
+  formatAddress,
+  type JsonObject,
+  type Log,
+  type NormalizedMessage,
+  type Observer,
+} from '../contract/index.ts'
 import { withoutChainVisits } from '../db/call-chains.ts'
+import type { Db } from '../db/client.ts'
 import type { TurnPast } from '../db/journal.ts'
 import { loadPendingAction } from '../db/pending-actions.ts'
 import { readRunUpdates } from '../db/runs.ts'
@@ -19,16 +27,20 @@ import {
   type WaitingSignal,
 } from '../db/turn-rows.ts'
 import { listWaitingMessages, openTurn, repairLane, resumeTurn } from '../db/turns.ts'
+import type { ConsentPolicy } from '../identity/consent.ts'
 import { readdressMessage } from '../identity/evidence.ts'
 import { newTraceId } from '../inbound/request-context.ts'
+import type { IdSource } from '../lib/ids.ts'
 import type { LiveEnd } from '../outbound/render.ts'
 import { isDirectMessage, reachedLimit, replyLimit } from '../outbound/reply-limits.ts'
-import { admissions, recallFor, unheardBy } from './admit.ts'
+import { type AdmissionServices, admissions, recallFor, unheardBy } from './admit.ts'
 import { isControl } from './chat-commands.ts'
-import type { GatewayConnection, GatewayDeps } from './deps.ts'
+import type { GatewayConnection } from './gateway-connection.ts'
 import { type Absorbed, absorbEdits, planTurn, type TurnPlan } from './plan-turn.ts'
 import { readRerun } from './rerun.ts'
 import { decideRetention } from './retention-decision.ts'
+import type { TurnServices } from './services.ts'
+import type { TurnPolicy } from './turn-policy.ts'
 import { turnDeadlineMs } from './turn-signal.ts'
 
 /** A turn that is ours to run. Its rows are frozen: a crash from here on resumes exactly this. */
@@ -64,7 +76,7 @@ export type ReadyTurn = {
 }
 
 export async function prepareTurn(
-  deps: GatewayDeps,
+  deps: TurnServices,
   at: GatewayConnection,
   held: HeldLane,
 ): Promise<ReadyTurn | undefined> {
@@ -108,7 +120,7 @@ export async function prepareTurn(
 
 /** Messages end and no turn begins. */
 async function settleDispositions(
-  deps: GatewayDeps,
+  deps: { readonly db: Db; readonly log: Log; readonly notify: Observer },
   lane: HeldLane,
   dispositions: readonly Disposition[],
 ): Promise<undefined> {
@@ -135,7 +147,7 @@ function toUnansweredDispositions(
  * Without one it may be split to find a poisoned member, and what changed meanwhile counts as if it had not been taken yet.
  */
 async function resumeOpenTurn(
-  deps: GatewayDeps,
+  deps: TurnServices,
   at: GatewayConnection,
   lane: HeldLane,
   turn: OpenTurn,
@@ -183,7 +195,11 @@ function takenUp({ steps, journalTurn }: TurnPast): Pick<ReadyTurn, 'steps' | 'j
 const fatalChanges: ReadonlySet<string> = new Set(['access_lost', 'erased'])
 
 /** What happened to its members, its people or its history between two tries. */
-async function findChangeSinceStart(deps: GatewayDeps, ready: ReadyTurn, past: TurnPast): Promise<string | undefined> {
+async function findChangeSinceStart(
+  deps: AdmissionServices,
+  ready: ReadyTurn,
+  past: TurnPast,
+): Promise<string | undefined> {
   const { lane, at, turn, members, joined } = ready
   if (past.isErased) return 'erased'
   const messages = lane.messages.filter((row) => row.event === 'new')
@@ -202,13 +218,13 @@ async function findChangeSinceStart(deps: GatewayDeps, ready: ReadyTurn, past: T
 }
 
 /** Of a stopped run nothing runs again, in company or alone. */
-async function isStopped(deps: GatewayDeps, turn: OpenTurn): Promise<boolean> {
+async function isStopped(deps: { readonly db: Db }, turn: OpenTurn): Promise<boolean> {
   const [news] = await readRunUpdates(deps.db, [turn.id])
   return news !== undefined && news.stoppedBy !== null
 }
 
 async function openForMessages(
-  deps: GatewayDeps,
+  deps: TurnServices,
   at: GatewayConnection,
   lane: HeldLane,
   plan: Extract<TurnPlan, { kind: 'run' | 'amend' }>,
@@ -275,7 +291,7 @@ export function toNewMember(row: WaitingMessage, ord: number, principal: string 
 
 /** A sender without access takes a turn too, so that what they are told is sent once and their message ends with it. */
 async function openAccessChallenge(
-  deps: GatewayDeps,
+  deps: TurnServices,
   at: GatewayConnection,
   lane: HeldLane,
   { entry, dispositions }: Extract<TurnPlan, { kind: 'access_challenge' }>,
@@ -315,7 +331,7 @@ function turnKindForPlan(plan: Extract<TurnPlan, { kind: 'run' | 'amend' }>): Ne
 }
 
 async function openForSignal(
-  deps: GatewayDeps,
+  deps: TurnServices,
   at: GatewayConnection,
   lane: HeldLane,
   signal: WaitingSignal,
@@ -344,7 +360,7 @@ async function openForSignal(
 }
 
 /** The turn whose journal a decision goes on with; null: its agent has noted itself where it stood. */
-async function rerunTurn(deps: GatewayDeps, lane: HeldLane, signal: WaitingSignal): Promise<string | null> {
+async function rerunTurn(deps: { readonly db: Db }, lane: HeldLane, signal: WaitingSignal): Promise<string | null> {
   if (!endsApproval(signal)) return null
   const asked = await loadPendingAction(deps.db, lane.tenant, String(signal.payload['id'] ?? ''))
   return readRerun(asked?.resume ?? null) === undefined ? null : signalText(signal, 'turn')
@@ -359,7 +375,7 @@ type TurnSeed = Omit<
 
 /** The session map: one session per conversation, a new one after a long silence or on command. */
 async function newTurn(
-  deps: GatewayDeps,
+  deps: { readonly db: Db; readonly consent: ConsentPolicy; readonly turnPolicy: TurnPolicy; readonly newId: IdSource },
   at: GatewayConnection,
   lane: HeldLane,
   { isRotated, ...seed }: TurnSeed,
@@ -380,7 +396,7 @@ async function newTurn(
 
 /** Where nothing was said before there is nothing to show. */
 function chooseHistoryView(
-  { turnPolicy }: GatewayDeps,
+  { turnPolicy }: { readonly turnPolicy: TurnPolicy },
   { replyPolicy }: GatewayConnection,
   { kind, recall, continuesTurn }: Pick<NewTurn, 'kind' | 'recall' | 'continuesTurn'>,
   isNewSession: boolean,
@@ -415,7 +431,11 @@ function signalText(signal: WaitingSignal, key: 'principal' | 'turn'): string | 
   return typeof value === 'string' && value !== '' ? value : null
 }
 
-function notifySkipped(deps: GatewayDeps, lane: HeldLane, dispositions: readonly Disposition[]): void {
+function notifySkipped(
+  deps: { readonly log: Log; readonly notify: Observer },
+  lane: HeldLane,
+  dispositions: readonly Disposition[],
+): void {
   const { connection, conversationId, agent } = lane
   for (const { id, reason } of dispositions) {
     const rows = lane.messages.filter((row) => row.id === id)
@@ -425,7 +445,10 @@ function notifySkipped(deps: GatewayDeps, lane: HeldLane, dispositions: readonly
   }
 }
 
-export function isRotation(deps: GatewayDeps, message: Pick<NormalizedMessage, 'channel'>): boolean {
+export function isRotation(
+  deps: { readonly turnPolicy: TurnPolicy },
+  message: Pick<NormalizedMessage, 'channel'>,
+): boolean {
   const name = message.channel?.command?.name
   return name !== undefined && deps.turnPolicy.rotateCommands.includes(name)
 }

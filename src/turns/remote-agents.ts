@@ -3,11 +3,12 @@
 import type { NextHop, RemoteCaller } from '../agents/context.ts'
 import { callerContextSchema } from '../contract/caller.ts'
 import { type CallerContext, type Fields, type JsonObject, parseAddress, type SafeFetch } from '../contract/index.ts'
+import type { Attestor } from '../identity/attestor.ts'
 import { type AgentChain, callerHeaders, nextAgentChain, nextHop, topOfChain } from '../identity/call-chain.ts'
 import { readJrd } from '../identity/webfinger.ts'
-import type { GatewayDeps } from './deps.ts'
 import type { Lease } from './leases.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
+import type { FenceFetch } from './services.ts'
 
 type ChainPosition = {
   readonly agent: string
@@ -16,7 +17,12 @@ type ChainPosition = {
   readonly root: string
 }
 
-type RemoteAgentDeps = Pick<GatewayDeps, 'attestor' | 'fenceFetch' | 'guardedFetch' | 'host'>
+type RemoteAgentDeps = {
+  readonly host: () => Promise<string>
+  readonly attestor: Attestor
+  readonly fenceFetch: FenceFetch
+  readonly guardedFetch: SafeFetch
+}
 
 type TurnLease = Pick<Lease, 'isHeld' | 'untilHeld'>
 
@@ -39,7 +45,7 @@ export function createRemoteAgentCaller(
 
 /** The same for another agent of ours that was asked in between: one place further. */
 export function remoteCallerForAgent(
-  deps: Pick<GatewayDeps, 'host'>,
+  deps: { readonly host: () => Promise<string> },
   given: RemoteCaller,
   position: ChainPosition,
 ): RemoteCaller {

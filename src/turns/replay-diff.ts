@@ -1,18 +1,19 @@
 // The input and the result of a replay: the stored payload normalized by today's code, or the stored message where the payload is
 // not enough, and the difference between what was sent and what would be sent.
-import { GatewayError, type Json, type JsonObject } from '../contract/index.ts'
+import { GatewayError, type Json, type JsonObject, type Log } from '../contract/index.ts'
+import type { ValidationScope } from '../contract/validate-message.ts'
 import type { SentCall, StoredMember } from '../db/replay.ts'
 import type { WaitingMessage } from '../db/turn-rows.ts'
 import { storedRawToRequest } from '../inbound/receive.ts'
 import { checkEvent } from '../inbound/store-events.ts'
-import type { GatewayConnection, GatewayDeps } from './deps.ts'
+import type { GatewayConnection } from './gateway-connection.ts'
 
 export type ReadAgain =
   | { readonly kind: 'message'; readonly row: WaitingMessage; readonly note: string | undefined }
   /** Today's code would not make a message of it. */
   | { readonly kind: 'rejected_event'; readonly outcome: 'ignored' | 'dead'; readonly reason: string }
 
-type ReadDeps = Pick<GatewayDeps, 'validation' | 'log'>
+type ReadDeps = { readonly validation: Extract<ValidationScope, { from: 'adapter' }>; readonly log: Log }
 
 export async function readAgain(deps: ReadDeps, at: GatewayConnection, member: StoredMember): Promise<ReadAgain> {
   const { message, replyTo, raw } = member

@@ -4,13 +4,15 @@
 import { createStepLog, type StepLog } from '../agents/steps.ts'
 import { GatewayError, isGatewayError } from '../contract/index.ts'
 import { noMeter } from '../contract/metrics.ts'
+import type { ValidationScope } from '../contract/validate-message.ts'
 import { withoutChainVisits } from '../db/call-chains.ts'
 import type { JournalStore, RecordedStep } from '../db/journal.ts'
 import { createReplayDb, findReplay, type Stored } from '../db/replay.ts'
 import type { HeldLane, OpenTurn, TurnEnd, WaitingMessage } from '../db/turn-rows.ts'
+import type { IdSource } from '../lib/ids.ts'
 import { admissions } from './admit.ts'
-import type { GatewayConnection, GatewayDeps } from './deps.ts'
 import { answeredEnd, deadEnd } from './end-turn.ts'
+import type { GatewayConnection } from './gateway-connection.ts'
 import type { Lease } from './leases.ts'
 import { type Admission, planTurn, type TurnPlan } from './plan-turn.ts'
 import { addressRows, begun, type ReadyTurn } from './prepare-turn.ts'
@@ -18,6 +20,7 @@ import { type Account, describeAccount, diffLines, formatSortedJson, readAgain }
 import { cleanedFixture, type Fixture, type FixtureRequest } from './replay-fixture.ts'
 import { createTurnErrors } from './run-log.ts'
 import { runAgent } from './run-turn.ts'
+import type { TurnServices } from './services.ts'
 
 export type ReplayRequest = { readonly fixture: FixtureRequest }
 
@@ -37,7 +40,7 @@ export type ReplayReport = {
   readonly fixture?: Fixture
 }
 
-export async function replay(deps: GatewayDeps, id: string, { fixture }: ReplayRequest): Promise<ReplayReport> {
+export async function replay(deps: ReplayServices, id: string, { fixture }: ReplayRequest): Promise<ReplayReport> {
   const stored = await findReplay(deps.db, id, deps.turnPolicy.historyHead, deps.turnPolicy.historyTail)
   if (stored === undefined)
     throw new GatewayError('not_found', '[replay] no stored message, turn or delivery has this id')
@@ -60,7 +63,10 @@ export async function replay(deps: GatewayDeps, id: string, { fixture }: ReplayR
   }
 }
 
-function findReplayConnection(deps: GatewayDeps, { tenant, connection }: Stored): GatewayConnection {
+function findReplayConnection(
+  deps: { readonly connections: readonly GatewayConnection[] },
+  { tenant, connection }: Stored,
+): GatewayConnection {
   const at = deps.connections.find((each) => each.key === connection && each.connection.tenant === tenant)
   if (at !== undefined) return at
   throw new GatewayError(
@@ -162,15 +168,18 @@ function notRecorded(steps: readonly RecordedStep[], step: string): GatewayError
 
 export type Replayed = { readonly today: Account; readonly steps: StepReport; readonly notes: readonly string[] }
 
+/** What a replay works with: its own turn, and what its stored requests are read by. */
+type ReplayServices = TurnServices & { readonly validation: Extract<ValidationScope, { from: 'adapter' }> }
+
 type Ready = { readonly ready: ReadyTurn; readonly notes: readonly string[] }
 type Ended = { readonly ended: Account; readonly notes: readonly string[] }
 
-async function runAgain(deps: GatewayDeps, at: GatewayConnection, stored: Stored): Promise<Replayed> {
+async function runAgain(deps: ReplayServices, at: GatewayConnection, stored: Stored): Promise<Replayed> {
   const prepared = await prepareAgain(deps, at, stored)
   const stop = new AbortController()
   const recorded = createRecordedJournal(stored.steps, (reason) => stop.abort(reason))
   if ('ended' in prepared) return { today: prepared.ended, steps: recorded.report(), notes: prepared.notes }
-  const safeDeps: GatewayDeps = {
+  const safeDeps: TurnServices = {
     ...deps,
     journal: recorded.journal,
     transcripts: {
@@ -201,7 +210,7 @@ function listLastAmbient(history: Stored['history'], around: number): Stored['hi
   return history.filter((line) => !isAmbientEnvelope(line) || shown.has(line))
 }
 
-async function prepareAgain(deps: GatewayDeps, at: GatewayConnection, stored: Stored): Promise<Ready | Ended> {
+async function prepareAgain(deps: ReplayServices, at: GatewayConnection, stored: Stored): Promise<Ready | Ended> {
   const notes: string[] = []
   const rows: WaitingMessage[] = []
   for (const member of stored.members) {
@@ -260,7 +269,7 @@ function replayAccessChallenge(admission: Admission | undefined): Account {
     : accountWithoutCalls('refused', admission?.kind === 'refused' ? admission.reason : null)
 }
 
-async function runToItsEnd(deps: GatewayDeps, ready: ReadyTurn, stop: AbortSignal): Promise<Account> {
+async function runToItsEnd(deps: TurnServices, ready: ReadyTurn, stop: AbortSignal): Promise<Account> {
   // No other process wants this turn: the lease only carries the stop.
   const lease: Lease = {
     signal: stop,
@@ -297,7 +306,11 @@ function accountWithoutCalls(outcome: string, reason: string | null): Account {
   return { outcome, reason, calls: [], timers: [] }
 }
 
-function createReplayLane(deps: GatewayDeps, stored: Stored, messages: readonly WaitingMessage[]): HeldLane {
+function createReplayLane(
+  deps: { readonly newId: IdSource },
+  stored: Stored,
+  messages: readonly WaitingMessage[],
+): HeldLane {
   const { tenant, connection, replyTo, sessionId, signal } = stored
   return {
     conversationId: stored.conversationId ?? deps.newId(),
@@ -318,7 +331,7 @@ function createReplayLane(deps: GatewayDeps, stored: Stored, messages: readonly 
 
 /** The turn it had, or the one it would have had. */
 function createReplayTurn(
-  deps: GatewayDeps,
+  deps: { readonly newId: IdSource },
   { turn, members }: Stored,
   lane: HeldLane,
   principal: string | null,

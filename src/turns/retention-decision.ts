@@ -1,11 +1,19 @@
 // Transcript retention: whether a session that begins may be kept, decided once and stored with it.
 
+import type { Db } from '../db/client.ts'
 import { listGivenConsents } from '../db/consents.ts'
 import type { RetentionDecision } from '../db/turn-rows.ts'
-import type { ConsentContext } from '../identity/consent.ts'
-import type { GatewayConnection, GatewayDeps } from './deps.ts'
+import type { ConsentContext, ConsentPolicy } from '../identity/consent.ts'
+import type { IdSource } from '../lib/ids.ts'
+import type { GatewayConnection } from './gateway-connection.ts'
+import type { TurnPolicy } from './turn-policy.ts'
 
-type RetentionDeps = Pick<GatewayDeps, 'consent' | 'db' | 'newId' | 'turnPolicy'>
+type RetentionDeps = {
+  readonly db: Db
+  readonly consent: ConsentPolicy
+  readonly turnPolicy: TurnPolicy
+  readonly newId: IdSource
+}
 
 export async function decideRetention(
   deps: RetentionDeps,

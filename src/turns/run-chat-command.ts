@@ -1,15 +1,17 @@
 // Runs a gateway command, in a conversation of its own beside the one it is about: no agent runs, the gateway answers.
+
 import { completeReply } from '../agents/reply.ts'
 import { cleanName, GatewayError, type NormalizedResponse, writeCommand } from '../contract/index.ts'
+import type { Db } from '../db/client.ts'
 import { findBusyThread, type RunsAtAGlance, summarizeRuns } from '../db/runs.ts'
 import type { ControlCommand } from '../inbound/chat-command.ts'
 import { resolveAuthority } from './admit.ts'
 import { answerCommand, parseKnownCommand, type Reported } from './chat-commands.ts'
-import type { GatewayDeps } from './deps.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
+import type { TurnServices } from './services.ts'
 import { askSenderName, replyFields } from './turn-labels.ts'
 
-export async function runCommand(deps: GatewayDeps, ready: ReadyTurn): Promise<NormalizedResponse | undefined> {
+export async function runCommand(deps: TurnServices, ready: ReadyTurn): Promise<NormalizedResponse | undefined> {
   const lead = ready.members.at(-1)
   const command = lead === undefined ? undefined : parseKnownCommand(lead.message)
   if (lead === undefined || command === undefined)
@@ -53,7 +55,7 @@ const decisions: ReadonlySet<string> = new Set(['approve', 'reject'])
 
 /** What a command looks at. Where each question opens a thread, and commands are given beside them all, the thread is looked for. */
 async function readRunSummary(
-  deps: GatewayDeps,
+  deps: { readonly db: Db },
   conversationId: string,
   { row, message }: ReadyTurn['members'][number],
   { name, args }: ControlCommand,

@@ -9,24 +9,27 @@ import {
   type NormalizedResponse,
   textPart,
 } from '../contract/index.ts'
+import type { JournalStore } from '../db/journal.ts'
 import type { WaitNotice } from '../db/live.ts'
 import { notifyWaiting, openLiveReply } from '../db/live.ts'
 import { appendRunEvents, cancelRun, interruptedBy } from '../db/runs.ts'
 import type { WaitingMessage } from '../db/turn-rows.ts'
 import { joinTurn, listWaitingMessages } from '../db/turns.ts'
+import type { IdSource } from '../lib/ids.ts'
 import { type Sentence, say } from '../locales/say.ts'
 import { partsText } from '../markdown/index.ts'
 import { renderCalls } from '../outbound/render.ts'
 import { userEnvelope } from '../sessions/transcript.ts'
-import { admissions } from './admit.ts'
-import type { GatewayDeps } from './deps.ts'
+import { type AdmissionServices, admissions } from './admit.ts'
 import type { Lease } from './leases.ts'
 import { type Absorbed, type Admission, mayJoin } from './plan-turn.ts'
 import { addressRows, isRotation, type ReadyTurn, toNewMember } from './prepare-turn.ts'
 import { createRemoteAgentCaller, type TurnChain } from './remote-agents.ts'
 import { reportProgress } from './run-end.ts'
 import { createRunRecorder, type RunRecorder } from './run-log.ts'
+import type { TurnServices } from './services.ts'
 import { getRunId } from './turn-labels.ts'
+import type { TurnPolicy } from './turn-policy.ts'
 
 export type RunControl = {
   readonly stop: AbortSignal
@@ -44,7 +47,7 @@ export function isFirstTry({ lane }: ReadyTurn): boolean {
   return lane.openTurn === null
 }
 
-export function openRunControl(deps: GatewayDeps, ready: ReadyTurn): RunControl {
+export function openRunControl(deps: TurnServices, ready: ReadyTurn): RunControl {
   const { lane, turn } = ready
   const busy = deps.agents.get(lane.agent)?.busy ?? 'queue'
   let questions = 0
@@ -102,7 +105,7 @@ export function openRunControl(deps: GatewayDeps, ready: ReadyTurn): RunControl 
  * reads it, with the number of the agent's question for news: a resumed turn reads it at the same question, never earlier.
  */
 export async function steer(
-  deps: GatewayDeps,
+  deps: TurnServices,
   ready: ReadyTurn,
   question: number,
   fetchFiles: (entries: readonly Absorbed[]) => Promise<readonly Absorbed[]>,
@@ -125,7 +128,7 @@ export async function steer(
 }
 
 async function joinWaitingMessages(
-  deps: GatewayDeps,
+  deps: TurnServices,
   ready: ReadyTurn,
   question: number,
 ): Promise<readonly Absorbed[]> {
@@ -141,12 +144,12 @@ async function joinWaitingMessages(
   return (await joinTurn(deps.db, lane, turn.id, rows, question)) ? joining : []
 }
 
-async function hasOwnersMessage(deps: GatewayDeps, ready: ReadyTurn): Promise<boolean> {
+async function hasOwnersMessage(deps: AdmissionServices, ready: ReadyTurn): Promise<boolean> {
   return (await ownersMessages(deps, ready)).waiting.length > 0
 }
 
 /** Up to the first that is not theirs: order is kept, and each is admitted on its own. */
-async function ownersMessages(deps: GatewayDeps, { lane, turn, at }: ReadyTurn) {
+async function ownersMessages(deps: AdmissionServices, { lane, turn, at }: ReadyTurn) {
   if (turn.principal === null) return { waiting: [], messages: [], decided: new Map() }
   const messages = addressRows(at, lane.agent, await listWaitingMessages(deps.db, lane))
   const decided = await admissions(deps, at, { messages, agent: lane.agent, takesPart: true })
@@ -179,7 +182,7 @@ const firstOrdinal = 1_000
  * starts afresh is answered by nothing else until the run is over: the sender of the first one is told in words, by a row of its own.
  */
 function createReceipts(
-  deps: GatewayDeps,
+  deps: TurnServices,
   ready: ReadyTurn,
   how: { readonly busy: 'queue' | 'steer'; readonly isMarking: boolean; readonly emit: RunRecorder['emit'] },
 ): () => void {
@@ -219,7 +222,7 @@ function createReceipts(
 }
 
 function isAdmittedRotation(
-  deps: GatewayDeps,
+  deps: { readonly turnPolicy: TurnPolicy },
   { id, event, message }: WaitingMessage,
   decided: ReadonlyMap<string, Admission>,
 ): boolean {
@@ -228,7 +231,7 @@ function isAdmittedRotation(
 
 /** A channel that appends has nowhere to say it but the message's own task. */
 async function waitNotice(
-  deps: GatewayDeps,
+  deps: { readonly newId: IdSource },
   { at, lane }: ReadyTurn,
   { id, taskId, replyTo, message }: WaitingMessage,
   text: Sentence,
@@ -260,7 +263,7 @@ type NoticeTurn = Pick<ReadyTurn, 'at' | 'lane' | 'turn'>
  * The model, or what else the agent needs, is away. The message is the turn's live one: its row is written under the fence of the lane,
  * so that a turn which is taken over says it no second time, and the answer takes its place.
  */
-export async function sendStillTrying(deps: GatewayDeps, { at, lane, turn }: NoticeTurn): Promise<void> {
+export async function sendStillTrying(deps: TurnServices, { at, lane, turn }: NoticeTurn): Promise<void> {
   if (turn.kind !== 'messages' && turn.kind !== 'signal') return
   try {
     const text = say('run.waiting')
@@ -291,7 +294,7 @@ type CancelRemoteContext = {
 }
 
 /** A remote agent that cannot be told changes nothing about the stop. */
-export async function recallRemotes(deps: GatewayDeps, ready: ReadyTurn, context: CancelRemoteContext): Promise<void> {
+export async function recallRemotes(deps: TurnServices, ready: ReadyTurn, context: CancelRemoteContext): Promise<void> {
   const { turn, lane, journalTurn } = ready
   const calls = listUnfinishedCalls(await deps.journal.remoteSteps(journalTurn))
   const signal = AbortSignal.any([context.signal, AbortSignal.timeout(patienceMs)])
@@ -312,7 +315,7 @@ export async function recallRemotes(deps: GatewayDeps, ready: ReadyTurn, context
   )
 }
 
-type Steps = Awaited<ReturnType<GatewayDeps['journal']['remoteSteps']>>
+type Steps = Awaited<ReturnType<JournalStore['remoteSteps']>>
 type UnfinishedCall = { readonly prefix: string; readonly opened: unknown; readonly asked: unknown }
 
 /** What was asked and not answered; the steps of one call share what stands before their names. */

@@ -5,7 +5,8 @@ import type { QueuedCall } from '../contract/delivery.ts'
 import { isKnownPart, type JsonObject, type NormalizedResponse, type TaskState } from '../contract/index.ts'
 import type { NewRunEvent, OpenTurn, RunEnd, TurnEnd } from '../db/turn-rows.ts'
 import type { TaskRecord } from '../tasks/task-log.ts'
-import type { GatewayDeps } from './deps.ts'
+
+import type { TaskWatchers } from '../tasks/task-service.ts'
 
 /** The end of an agent that is a plain function: it returned, and nothing was counted. */
 export const naturalEnd: RunEnd = { status: 'completed', stopReason: 'natural', usage: {}, budgets: {}, summary: {} }
@@ -112,7 +113,7 @@ function callEvent(call: JsonObject): JsonObject {
   return call['event'] as JsonObject
 }
 
-type Watched = Pick<GatewayDeps, 'watchers'>
+type Watched = { readonly watchers: TaskWatchers }
 type OfTurn = { readonly turn: OpenTurn }
 
 /** Something of a task was stored: clients that watch it here look at once, or have it from the commit. */

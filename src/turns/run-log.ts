@@ -3,14 +3,15 @@
 
 import type { AgentContext, ToolCallFacts } from '../agents/context.ts'
 import type { Signal } from '../agents/define-agent.ts'
-import { type Fields, isGatewayError, type JsonObject } from '../contract/index.ts'
+import { type Fields, isGatewayError, type JsonObject, type Log, type Observer } from '../contract/index.ts'
+import type { Meter } from '../contract/metrics.ts'
 import { recordAudit } from '../db/audit.ts'
+import type { Db } from '../db/client.ts'
 import { type AppendOutcome, appendRunEvents } from '../db/runs.ts'
 import type { NewRunEvent } from '../db/turn-rows.ts'
 import { describeError, type ErrorSource } from '../lib/errors.ts'
 import { toJson } from '../lib/index.ts'
 import { errorLogFields, type LogFields } from '../lib/log.ts'
-import type { GatewayDeps } from './deps.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
 import { getRunId } from './turn-labels.ts'
 
@@ -113,7 +114,7 @@ function limitEventSize(type: string, { original_result: _full, ...metadata }: F
 // Events for observers of the gateway, with the turn they happened in.
 
 export function notifyRunEvent(
-  deps: Pick<GatewayDeps, 'notify'>,
+  deps: { readonly notify: Observer },
   ready: ReadyTurn,
   name: string,
   payload: Fields,
@@ -124,7 +125,7 @@ export function notifyRunEvent(
 }
 
 /** A tool that a client ran has its result, or will have none: its run goes on from here. */
-export function notifyResumed(deps: Pick<GatewayDeps, 'notify'>, ready: ReadyTurn, { pause }: Signal): void {
+export function notifyResumed(deps: { readonly notify: Observer }, ready: ReadyTurn, { pause }: Signal): void {
   if (pause?.kind !== 'tool_request') return
   const fields = runLogFacts(ready)
   const payload = { request_id: pause.id, status: pause.status }
@@ -177,7 +178,7 @@ const passing = [
   'replay_stopped',
 ]
 
-type Deps = Pick<GatewayDeps, 'log' | 'meter' | 'db' | 'secretValues'>
+type Deps = { readonly db: Db; readonly log: Log; readonly secretValues?: readonly string[]; readonly meter: Meter }
 
 export function createTurnErrors(deps: Deps, ready: ReadyTurn): TurnErrors {
   const known = new Set<unknown>()

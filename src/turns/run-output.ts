@@ -8,12 +8,15 @@ import {
   type Fields,
   GatewayError,
   type Json,
+  type Log,
   maxClientDataBytes,
   type NormalizedResponse,
+  type Observer,
 } from '../contract/index.ts'
+import type { Meter } from '../contract/metrics.ts'
 import type { NewTimer, RunEnd } from '../db/turn-rows.ts'
+import type { IdSource } from '../lib/ids.ts'
 import { isJsonValue, isPlainObject } from '../lib/index.ts'
-import type { GatewayDeps } from './deps.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
 import { payloadWithChain, type TurnChain } from './remote-agents.ts'
 import type { RunControl } from './run-control.ts'
@@ -38,7 +41,11 @@ export type Made = {
   clientTools?: ClientToolReport
 }
 
-function reportModelSwitch({ log, meter }: GatewayDeps, { lane, turn }: ReadyTurn, { from, to, reason }: Fields): void {
+function reportModelSwitch(
+  { log, meter }: { readonly log: Log; readonly meter: Meter },
+  { lane, turn }: ReadyTurn,
+  { from, to, reason }: Fields,
+): void {
   const { agent, connection } = lane
   const facts = { agent, connection, trace: turn.traceId, turn: turn.id, from: String(from), to: String(to) }
   log.warn('model_switched', { ...facts, reason: String(reason) })
@@ -46,7 +53,7 @@ function reportModelSwitch({ log, meter }: GatewayDeps, { lane, turn }: ReadyTur
 }
 
 export function takenFrom(
-  deps: GatewayDeps,
+  deps: { readonly newId: IdSource; readonly log: Log; readonly meter: Meter; readonly notify: Observer },
   ready: ReadyTurn,
   { control, facts, show, chain }: MadeBy,
   made: Made,

@@ -5,8 +5,13 @@ import { askingReply, completeReply, type ReplyFacts, stoppedReply } from '../ag
 import { createSteps, type Steps } from '../agents/steps.ts'
 import { type Envelope, GatewayError, isGatewayError, type Json, type NormalizedResponse } from '../contract/index.ts'
 import type { StoreWithRetry } from '../contract/store-result.ts'
+import type { Db } from '../db/client.ts'
 import { appendRunEvents, readRunUpdates } from '../db/runs.ts'
+import type { TranscriptStore } from '../db/transcripts.ts'
 import type { NewPendingAction, NewRunEvent, NewTimer, NewToolRequest, PauseResult, RunEnd } from '../db/turn-rows.ts'
+import type { AttachmentService } from '../files/attachment.ts'
+import type { AccessPolicy } from '../identity/access-policy.ts'
+import type { PrincipalResolver } from '../identity/resolve-principal.ts'
 import { unknownAgent } from '../inbound/route-to-agent.ts'
 import { say } from '../locales/say.ts'
 import { keepReplyFiles, type ReplyFileContext } from '../outbound/reply-files.ts'
@@ -14,7 +19,6 @@ import { type Participant, readParticipant, toHistoricalMessage } from '../sessi
 import { resolveSpeaker } from './admit.ts'
 import { createTurnAgentCalls } from './agent-calls.ts'
 import { unknownAgentReply } from './chat-commands.ts'
-import type { GatewayDeps } from './deps.ts'
 import { isFilePart } from './file-part.ts'
 import type { Lease } from './leases.ts'
 import { createPauses, type TurnPauses } from './pauses.ts'
@@ -28,10 +32,12 @@ import { isFirstTry, openRunControl, type RunControl, recallRemotes } from './ru
 import { naturalEnd, pausedEnd, stoppedEnd, withUsage } from './run-end.ts'
 import { notifyResumed, type TurnErrors } from './run-log.ts'
 import { createTurnState, type Made, takenFrom } from './run-output.ts'
+import type { TurnServices } from './services.ts'
 import { fetchAncestors, fetchReferencedMessages } from './thread-ancestors.ts'
 import { begunAgain, resolveTrigger, type TurnTrigger } from './trigger.ts'
 import { openTurnFiles } from './turn-files.ts'
 import { getRunId, replyFields } from './turn-labels.ts'
+import type { TurnPolicy } from './turn-policy.ts'
 import { createTimedFetch, openTurnSignal, runUntilAborted, turnDeadlineMs } from './turn-signal.ts'
 
 /** What the agent came to: its answer, what it wants said before, and when it wants to be woken. */
@@ -74,7 +80,7 @@ export type RunMeans = {
   readonly errors: TurnErrors
 }
 
-export async function runAgent(deps: GatewayDeps, ready: ReadyTurn, parts: RunMeans): Promise<RunResult> {
+export async function runAgent(deps: TurnServices, ready: ReadyTurn, parts: RunMeans): Promise<RunResult> {
   if (ready.turn.kind === 'control') return { ...nothing, reply: await runCommand(deps, ready), run: naturalEnd }
   const agent = deps.agents.get(ready.lane.agent)
   if (agent === undefined)
@@ -125,7 +131,7 @@ type RunPauses = {
 
 const noPauses = { actions: [], requests: [], timers: [], resolved: null } as const
 
-async function runControlled(deps: GatewayDeps, ready: ReadyTurn, start: Start): Promise<RunResult> {
+async function runControlled(deps: TurnServices, ready: ReadyTurn, start: Start): Promise<RunResult> {
   const control = openRunControl(deps, ready)
   start.errors.writeTo(control.recorder.emit)
   const chain = createTurnChain(ready, start.trigger.chain)
@@ -169,7 +175,7 @@ async function runControlled(deps: GatewayDeps, ready: ReadyTurn, start: Start):
   }
 }
 
-async function runUnder(deps: GatewayDeps, ready: ReadyTurn, running: Running): Promise<RunResult> {
+async function runUnder(deps: TurnServices, ready: ReadyTurn, running: Running): Promise<RunResult> {
   const steps = createSteps(stepDeps(deps, ready, running))
   try {
     return await runWith(deps, ready, running, steps)
@@ -179,7 +185,7 @@ async function runUnder(deps: GatewayDeps, ready: ReadyTurn, running: Running): 
 }
 
 async function runWith(
-  deps: GatewayDeps,
+  deps: TurnServices,
   ready: ReadyTurn,
   running: Running,
   { step, isFinished }: Pick<Steps, 'step' | 'isFinished'>,
@@ -319,7 +325,11 @@ function forClient(
 }
 
 async function describeSpeaker(
-  deps: GatewayDeps,
+  deps: {
+    readonly agents: ReadonlyMap<string, Agent>
+    readonly access: AccessPolicy
+    readonly principals: PrincipalResolver
+  },
   { members, at, lane, speaker }: ReadyTurn,
 ): Promise<AgentContext['who']> {
   if (speaker !== undefined) return speaker
@@ -343,7 +353,7 @@ function givenContext(
 }
 
 function createReplyFileContext(
-  deps: GatewayDeps,
+  deps: { readonly attachments: AttachmentService; readonly hash: (text: string) => Promise<string> },
   ready: ReadyTurn,
 ): Omit<ReplyFileContext, 'files' | 'step' | 'emit' | 'principal'> {
   const { attachments, hash } = deps
@@ -351,14 +361,18 @@ function createReplyFileContext(
 }
 
 /** What a failed attempt did is worth knowing; that it cannot be stored changes nothing about the failure. */
-async function keepEvents(deps: GatewayDeps, { lane, turn }: ReadyTurn, { recorder }: RunControl): Promise<void> {
+async function keepEvents(
+  deps: { readonly db: Db },
+  { lane, turn }: ReadyTurn,
+  { recorder }: RunControl,
+): Promise<void> {
   const events = await recorder.rest()
   if (events.length > 0) await appendRunEvents(deps.db, lane, turn.id, turn.attempt, events).catch(() => undefined)
 }
 
 /** A run may have been stopped while no process ran it: between two tries. */
 async function stopIfAsked(
-  deps: GatewayDeps,
+  deps: TurnServices,
   ready: ReadyTurn,
   { control, chain, lease }: Pick<Running, 'control' | 'chain' | 'lease'>,
 ): Promise<void> {
@@ -377,7 +391,7 @@ function isSpines(error: unknown): boolean {
 }
 
 function stepDeps(
-  deps: GatewayDeps,
+  deps: TurnServices,
   ready: ReadyTurn,
   { lease, isStopping, control, signal, store, errors }: Running,
 ): Parameters<typeof createSteps>[0] {
@@ -407,7 +421,7 @@ function stepDeps(
 
 /** What was said before, as much of it as an agent is shown, and the same in every try of its turn. */
 export async function readTurnTranscript(
-  deps: GatewayDeps,
+  deps: { readonly transcripts: TranscriptStore; readonly turnPolicy: TurnPolicy },
   { turn, at, isFirst, view }: ReadyTurn,
 ): Promise<readonly Envelope[]> {
   // A turn that its session begins with need not ask.

@@ -2,7 +2,8 @@
 
 import { type FullSlots, type HeldLane, pairKey } from '../db/turn-rows.ts'
 import type { SlotHolder, SlotUse } from '../observability/process-metrics.ts'
-import type { TurnPolicy } from './deps.ts'
+
+import type { TurnPolicy } from './turn-policy.ts'
 
 /** A send has no agent: connections alone share its slots. */
 export type SlotLane = { readonly agent?: string; readonly connection: string }

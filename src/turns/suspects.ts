@@ -1,19 +1,30 @@
 // Isolation of suspect turns, on which a process died. One of them may kill every process that runs it, so they are kept away
 // from the others: first together in a process of their own, then each alone, then dead. Those that only ran beside the one at
 // fault are answered.
+
+import type { Log } from '../contract/index.ts'
+import type { Db } from '../db/client.ts'
 import { findSuspectTurns, reclaimTurn } from '../db/suspects.ts'
 import type { FullSlots, HeldLane } from '../db/turn-rows.ts'
 import { claimControlTurns, claimTurns, releaseLane } from '../db/turns.ts'
-import type { GatewayDeps } from './deps.ts'
-import { aloneFrom, crashRange, ordinaryRange, type Range, type SuspectShare } from './isolation.ts'
+import { aloneFrom, crashRange, type Isolation, ordinaryRange, type Range, type SuspectShare } from './isolation.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
+import type { Wakeups } from './services.ts'
+import type { TurnPolicy } from './turn-policy.ts'
 
 export type Share = {
   readonly claim: (limit: number, full: FullSlots) => Promise<readonly HeldLane[]>
   readonly run: (work: () => Promise<void>) => Promise<void>
 }
 
-type SuspectDeps = Pick<GatewayDeps, 'db' | 'isolation' | 'turnPolicy' | 'wakeups' | 'monotonicMs' | 'log'>
+type SuspectDeps = {
+  readonly db: Db
+  readonly isolation?: Isolation
+  readonly turnPolicy: TurnPolicy
+  readonly wakeups: Wakeups
+  readonly monotonicMs: () => number
+  readonly log: Log
+}
 
 /** What one drain takes: what is not suspected, or its share of the suspects. */
 export function createShare(deps: SuspectDeps, suspects: SuspectShare | undefined): Share {
@@ -106,7 +117,7 @@ const patienceMs = 10_000
 const maxTries = 60
 
 /** The turn went on in another process while this process was frozen, or cut off from the database: it lives, so this was no crash. */
-export function comeBack(deps: GatewayDeps, ready: Pick<ReadyTurn, 'lane' | 'turn'>, tries = 1): void {
+export function comeBack(deps: { readonly db: Db }, ready: Pick<ReadyTurn, 'lane' | 'turn'>, tries = 1): void {
   reclaimTurn(deps.db, ready.lane, ready.turn.id).catch(() => {
     // Told when the database is back; until then no other process can have counted it either.
     if (tries < maxTries) setTimeout(() => comeBack(deps, ready, tries + 1), Math.min(patienceMs, tries * 500))

@@ -2,7 +2,10 @@
 
 import { createStepLog } from '../agents/steps.ts'
 import type { ChannelEvent } from '../contract/gateway-events.ts'
-import { isGatewayError, type NormalizedResponse, textPart } from '../contract/index.ts'
+import { isGatewayError, type Log, type NormalizedResponse, type Observer, textPart } from '../contract/index.ts'
+import type { Meter } from '../contract/metrics.ts'
+import type { Db } from '../db/client.ts'
+import type { JournalStore } from '../db/journal.ts'
 import {
   type HeldLane,
   type NewTurn,
@@ -14,6 +17,7 @@ import {
 import { completeTurn, openTurn, releaseLane, splitTurn } from '../db/turns.ts'
 import { newTraceId } from '../inbound/request-context.ts'
 import { describeError, type ErrorCode } from '../lib/errors.ts'
+import type { IdSource } from '../lib/ids.ts'
 import { errorLogFields, type LogFields } from '../lib/log.ts'
 import { say } from '../locales/say.ts'
 import { giveBackNotice } from '../outbound/reply-limits.ts'
@@ -21,7 +25,6 @@ import { backoffMs } from '../outbound/settle.ts'
 import { showTurnPresence } from '../outbound/show-presence.ts'
 import { endAccessChallengeTurn } from './access-challenge.ts'
 import { isWatched, mayNotify } from './admit.ts'
-import type { GatewayConnection, GatewayDeps } from './deps.ts'
 import {
   amendmentEnd,
   answeredEnd,
@@ -31,6 +34,7 @@ import {
   judgeFailure,
   renderOutgoing,
 } from './end-turn.ts'
+import type { GatewayConnection } from './gateway-connection.ts'
 import type { Lease } from './leases.ts'
 import { createLiveEnd, followLive, type LiveMessage } from './live-message.ts'
 import { begun, prepareTurn, type ReadyTurn } from './prepare-turn.ts'
@@ -38,13 +42,15 @@ import { sendStillTrying } from './run-control.ts'
 import { isAwaited, naturalEnd, reportProgress, reportTask } from './run-end.ts'
 import { createTurnErrors, type TurnErrors } from './run-log.ts'
 import { runAgent } from './run-turn.ts'
+import type { RenderServices, TurnServices } from './services.ts'
 import { comeBack } from './suspects.ts'
 import { getRunId, replyFields } from './turn-labels.ts'
+import type { TurnPolicy } from './turn-policy.ts'
 
 type TimedTurn = ReadyTurn & { readonly startedAt: number }
 
 export async function takeTurn(
-  deps: GatewayDeps,
+  deps: TurnServices,
   { lane, claimedAt }: { readonly lane: HeldLane; readonly claimedAt: number },
   isStopping: () => boolean,
 ): Promise<void> {
@@ -72,7 +78,7 @@ export async function takeTurn(
   }
 }
 
-async function endTurn(deps: GatewayDeps, ready: TimedTurn, lease: Lease, isStopping: () => boolean): Promise<void> {
+async function endTurn(deps: TurnServices, ready: TimedTurn, lease: Lease, isStopping: () => boolean): Promise<void> {
   if (ready.splitBecause !== undefined) return void (await endSplitTurn(deps, ready, 0, ready.splitBecause))
   if (ready.turn.kind === 'amendment') return void (await completeTurnOnce(deps, ready, amendmentEnd(ready)))
   if (ready.turn.kind === 'access_challenge') return endWithAccessChallenge(deps, ready)
@@ -100,7 +106,7 @@ async function endTurn(deps: GatewayDeps, ready: TimedTurn, lease: Lease, isStop
 
 /** Nothing grows any more when the final words are written down. */
 async function endRunTurn(
-  deps: GatewayDeps,
+  deps: TurnServices,
   ready: TimedTurn,
   live: LiveMessage,
   make: (ended: TimedTurn) => Promise<TurnEnd>,
@@ -110,7 +116,7 @@ async function endRunTurn(
 }
 
 /** Let in meanwhile: the message goes back to its place and runs like any other. */
-async function endWithAccessChallenge(deps: GatewayDeps, ready: TimedTurn): Promise<void> {
+async function endWithAccessChallenge(deps: TurnServices, ready: TimedTurn): Promise<void> {
   try {
     const end = await endAccessChallengeTurn(deps, ready)
     // Of a dead turn that was tried again and could not begin: run anew its messages would do again what it has done.
@@ -128,7 +134,7 @@ async function endWithAccessChallenge(deps: GatewayDeps, ready: TimedTurn): Prom
 }
 
 /** Whether anything leaves by it, as far as is known. */
-async function completeTurnOnce(deps: GatewayDeps, ready: TimedTurn, end: TurnEnd): Promise<boolean> {
+async function completeTurnOnce(deps: TurnServices, ready: TimedTurn, end: TurnEnd): Promise<boolean> {
   const what = { ...turnLogFacts(ready), epoch: ready.lane.epoch, reason: 'turn', state: end.state }
   const ended = await deps.results.store(what, () => completeTurn(deps.db, ready.lane, end, isAwaited(deps, ready)))
   if (ended === undefined) {
@@ -148,7 +154,11 @@ async function completeTurnOnce(deps: GatewayDeps, ready: TimedTurn, end: TurnEn
 }
 
 /** Undefined: another process had the lane. What was appended to a log of ours was delivered by this commit. */
-function meterEnd(deps: GatewayDeps, ready: TimedTurn, end: TurnEnd | undefined): void {
+function meterEnd(
+  deps: { readonly monotonicMs: () => number; readonly meter: Meter },
+  ready: TimedTurn,
+  end: TurnEnd | undefined,
+): void {
   const { connection } = ready.lane
   const outcome = end?.state === 'answered' ? 'replied' : (end?.state ?? 'fenced')
   deps.meter.turnEnded(connection, outcome, tookMs(deps, ready))
@@ -156,7 +166,7 @@ function meterEnd(deps: GatewayDeps, ready: TimedTurn, end: TurnEnd | undefined)
 }
 
 async function failTurn(
-  deps: GatewayDeps,
+  deps: TurnServices,
   begun: TimedTurn,
   error: unknown,
   errors: TurnErrors,
@@ -194,7 +204,11 @@ async function failTurn(
 }
 
 /** From the first failure until the next try, as far as the sender waits for it. */
-function isLongWait(deps: GatewayDeps, ready: TimedTurn, delayMs: number): boolean {
+function isLongWait(
+  deps: { readonly turnPolicy: TurnPolicy; readonly monotonicMs: () => number },
+  ready: TimedTurn,
+  delayMs: number,
+): boolean {
   return (ready.turn.outageMs ?? 0) + tookMs(deps, ready) + delayMs >= deps.turnPolicy.outageNoticeMs
 }
 
@@ -203,11 +217,11 @@ function turnLogFacts({ lane, turn, members }: ReadyTurn): LogFields {
   return { connection, trace: turn.traceId, turn: turn.id, agent, attempt: turn.attempt, members: members.length }
 }
 
-function tookMs(deps: GatewayDeps, { startedAt }: TimedTurn): number {
+function tookMs(deps: { readonly monotonicMs: () => number }, { startedAt }: TimedTurn): number {
   return deps.monotonicMs() - startedAt
 }
 
-function notify(deps: GatewayDeps, ready: ReadyTurn, type: ChannelEvent['type']): void {
+function notify(deps: { readonly notify: Observer }, ready: ReadyTurn, type: ChannelEvent['type']): void {
   const { lane, turn, members } = ready
   const messageIds = members.map((member) => member.row.messageId)
   const { connection, conversationId, agent } = lane
@@ -235,7 +249,7 @@ function isTransientFailure(error: unknown): boolean {
 }
 
 /** One of many may be what it fails on: the first is taken alone then, and shows whether it is the one. */
-async function prepareLane(deps: GatewayDeps, at: GatewayConnection, lane: HeldLane): Promise<ReadyTurn | undefined> {
+async function prepareLane(deps: TurnServices, at: GatewayConnection, lane: HeldLane): Promise<ReadyTurn | undefined> {
   try {
     return await prepareTurn(deps, at, lane)
   } catch (error) {
@@ -254,7 +268,7 @@ function firstAlone({ messages }: HeldLane): readonly WaitingMessage[] {
 }
 
 /** Throws what is not the lane's fault, after giving the lane back. */
-async function failLane(deps: GatewayDeps, failed: Failed): Promise<void> {
+async function failLane(deps: TurnServices, failed: Failed): Promise<void> {
   const { lane, ready, error } = failed
   if (isTransientFailure(error)) {
     // Whether its turn was opened or resumed is not known where the answer went missing: that try does not count.
@@ -294,7 +308,11 @@ async function failLane(deps: GatewayDeps, failed: Failed): Promise<void> {
 }
 
 /** A turn that could not even be resumed, with what it has done before: its apology says so. */
-async function takeUp(deps: GatewayDeps, { at, lane }: Failed, turn: OpenTurn): Promise<ReadyTurn> {
+async function takeUp(
+  deps: { readonly journal: JournalStore },
+  { at, lane }: Failed,
+  turn: OpenTurn,
+): Promise<ReadyTurn> {
   return {
     lane,
     at,
@@ -306,7 +324,10 @@ async function takeUp(deps: GatewayDeps, { at, lane }: Failed, turn: OpenTurn): 
   }
 }
 
-async function readBegunSteps(deps: GatewayDeps, turnId: string): Promise<ReturnType<typeof begun>> {
+async function readBegunSteps(
+  deps: { readonly journal: JournalStore },
+  turnId: string,
+): Promise<ReturnType<typeof begun>> {
   const { steps, journalTurn } = await deps.journal.past(turnId)
   return { joined: new Map(), steps: createStepLog(steps), journalTurn }
 }
@@ -315,7 +336,11 @@ async function readBegunSteps(deps: GatewayDeps, turnId: string): Promise<Return
  * What is in no turn ends in one like any other, so that its story, its task and what its sender is told are stored in one commit.
  * Without a session: nothing of it was heard by an agent. Undefined: the lane is another's by now.
  */
-async function openLast(deps: GatewayDeps, { at, lane }: Failed, failures: number): Promise<ReadyTurn | undefined> {
+async function openLast(
+  deps: { readonly db: Db; readonly journal: JournalStore; readonly turnPolicy: TurnPolicy; readonly newId: IdSource },
+  { at, lane }: Failed,
+  failures: number,
+): Promise<ReadyTurn | undefined> {
   const rows = lane.signal === null ? firstAlone(lane) : []
   const lead = rows.at(-1)
   const turn: NewTurn = {
@@ -350,7 +375,7 @@ function toMembers(rows: readonly WaitingMessage[]): ReadyTurn['members'] {
 }
 
 /** With an apology to those who spoke to us, unless that is what cannot be written. */
-async function lastEnd(deps: GatewayDeps, ready: ReadyTurn, reason: string): Promise<TurnEnd> {
+async function lastEnd(deps: RenderServices, ready: ReadyTurn, reason: string): Promise<TurnEnd> {
   try {
     const end = await deadEnd(deps, ready, reason)
     return mayApologize(ready) ? end : { ...end, calls: [] }
@@ -377,7 +402,12 @@ function mayApologize({ turn, at, members }: ReadyTurn): boolean {
   return turn.kind !== 'access_challenge' || (row !== undefined && (isWatched(at) || mayNotify(row)))
 }
 
-function logLaneFailure(deps: GatewayDeps, { lane, ready, error }: Failed, attempt: number, next: string): void {
+function logLaneFailure(
+  deps: { readonly log: Log; readonly secretValues?: readonly string[] },
+  { lane, ready, error }: Failed,
+  attempt: number,
+  next: string,
+): void {
   const row =
     ready?.members.at(-1)?.row ?? (lane.openTurn === null && lane.signal !== null ? undefined : lane.messages[0])
   deps.log.error(
@@ -404,7 +434,7 @@ function errorCodeOrInternal(error: unknown): string {
 // A turn that is split, so that its messages run one by one from now on. A live message that it had opened says so, and grows no
 // more.
 
-async function endSplitTurn(deps: GatewayDeps, ready: ReadyTurn, delayMs: number, code: string): Promise<boolean> {
+async function endSplitTurn(deps: TurnServices, ready: ReadyTurn, delayMs: number, code: string): Promise<boolean> {
   const live = ready.at.adapter.live === undefined ? undefined : (ready.live ?? (await createLiveEnd(deps, ready, '')))
   if (live === undefined) return splitTurn(deps.db, ready.lane, ready.turn.id, { delayMs, code })
   const { threadId, inReplyTo, agent } = replyFields(ready)

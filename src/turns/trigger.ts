@@ -5,7 +5,8 @@ import type { EndedPause, PauseDecision } from '../agents/approvals/pauses.ts'
 import { actionHash } from '../agents/approvals/pending-action.ts'
 import { submittedResult } from '../agents/client-tools.ts'
 import type { Signal } from '../agents/define-agent.ts'
-import { GatewayError, type Json, type JsonObject, type NormalizedMessage } from '../contract/index.ts'
+import { GatewayError, type Json, type JsonObject, type Log, type NormalizedMessage } from '../contract/index.ts'
+import type { Db } from '../db/client.ts'
 import type { StoredAction } from '../db/pending-actions.ts'
 import { loadPendingAction } from '../db/pending-actions.ts'
 import { endsApproval, endsPause, pauseSignals } from '../db/signals.ts'
@@ -14,7 +15,6 @@ import { answerToolRequest, findToolRequestByCall, loadToolRequest } from '../db
 import type { WaitingSignal } from '../db/turn-rows.ts'
 import { listTurnMessages } from '../db/turns.ts'
 import { type Sentence, say } from '../locales/say.ts'
-import type { GatewayDeps } from './deps.ts'
 import type { ReplyFacts } from './pauses.ts'
 import { addressRows, type ReadyTurn, takenRows } from './prepare-turn.ts'
 import { carriedChain, type TurnChain } from './remote-agents.ts'
@@ -35,7 +35,10 @@ export type TurnTrigger =
     }
   | { readonly kind: 'gateway'; readonly says: Sentence | undefined }
 
-export async function resolveTrigger(deps: GatewayDeps, ready: ReadyTurn): Promise<TurnTrigger> {
+export async function resolveTrigger(
+  deps: { readonly db: Db; readonly log: Log },
+  ready: ReadyTurn,
+): Promise<TurnTrigger> {
   const { signal } = ready
   if (signal !== null) {
     if (!endsPause(signal)) {
@@ -63,7 +66,11 @@ function goesOn(resumed: Resumed | undefined): TurnTrigger {
 }
 
 /** The turn as it was when the run began: the messages it is about, and those that joined it on the way. */
-export async function begunAgain(deps: GatewayDeps, ready: ReadyTurn, { beginning }: Rerun): Promise<ReadyTurn> {
+export async function begunAgain(
+  deps: { readonly db: Db },
+  ready: ReadyTurn,
+  { beginning }: Rerun,
+): Promise<ReadyTurn> {
   if (!beginning.hasMessages) return { ...ready, isRerun: true }
   const rows = await listTurnMessages(deps.db, ready.lane, beginning.turn)
   if (rows.length === 0 || rows.some(({ message }) => message === null))
@@ -76,7 +83,7 @@ export async function begunAgain(deps: GatewayDeps, ready: ReadyTurn, { beginnin
 
 /** The signal as the agent is given it, and where its answer belongs. */
 async function resumedSignal(
-  deps: GatewayDeps,
+  deps: { readonly db: Db; readonly log: Log },
   ready: ReadyTurn,
   signal: Pick<WaitingSignal, 'kind' | 'name'> & { readonly payload: JsonObject },
 ): Promise<Resumed | undefined> {
@@ -109,7 +116,11 @@ export type Resumed = {
 
 type Found = { readonly pause: EndedPause; readonly stored: JsonObject }
 
-async function endedApproval(deps: GatewayDeps, ready: ReadyTurn, id: string): Promise<Found | undefined> {
+async function endedApproval(
+  deps: { readonly db: Db; readonly log: Log },
+  ready: ReadyTurn,
+  id: string,
+): Promise<Found | undefined> {
   const row = await loadPendingAction(deps.db, ready.lane.tenant, id)
   if (row === undefined) return undefined
   const stored = required(row.resume)
@@ -140,7 +151,7 @@ async function checkedDecision(row: StoredAction): Promise<PauseDecision> {
   return row.isInTime ? 'accepted' : 'expired'
 }
 
-async function endedToolRequest(deps: GatewayDeps, ready: ReadyTurn, id: string): Promise<Found | undefined> {
+async function endedToolRequest(deps: { readonly db: Db }, ready: ReadyTurn, id: string): Promise<Found | undefined> {
   const row = await loadToolRequest(deps.db, ready.lane.tenant, id)
   if (row === undefined) return undefined
   const stored = required(row.resume)
@@ -174,7 +185,7 @@ type Reported = NonNullable<NonNullable<NormalizedMessage['channel']>['tool_resu
 
 /** The id of the request this turn has answered, now or before it was interrupted; or why it has not. */
 async function answeredRequest(
-  deps: Pick<GatewayDeps, 'db'>,
+  deps: { readonly db: Db },
   { lane, turn }: ReadyTurn,
   reported: Reported,
 ): Promise<{ readonly id: string } | { readonly refusal: Sentence }> {

@@ -16,8 +16,14 @@ import {
   type Part,
 } from '../contract/index.ts'
 import type { StoredMessage } from '../db/turn-rows.ts'
-import type { AttachmentDescriptor, IncomingFile, SignedUrlCode, StoreOutcome } from '../files/attachment.ts'
-import type { GatewayConnection, GatewayDeps } from './deps.ts'
+import type {
+  AttachmentDescriptor,
+  AttachmentService,
+  IncomingFile,
+  SignedUrlCode,
+  StoreOutcome,
+} from '../files/attachment.ts'
+
 import {
   deriveAttachmentId,
   type FilePart,
@@ -28,8 +34,10 @@ import {
   noLongerThere,
   storedPart,
 } from './file-part.ts'
+import type { GatewayConnection } from './gateway-connection.ts'
 import type { Absorbed } from './plan-turn.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
+import type { TurnServices } from './services.ts'
 import { replyFields } from './turn-labels.ts'
 
 export type OpenedTurnFiles = {
@@ -71,7 +79,7 @@ function getParts({ parts }: { readonly parts: readonly Part[] }): readonly Part
 // An agent gets a fresh handle in every part that stands for a file, and the bytes if it runs in this process.
 
 export type TurnFilesContext = {
-  readonly attachments: GatewayDeps['attachments']
+  readonly attachments: AttachmentService
   /** Whom the turn is for, and in which thread. */
   readonly principal: string
   readonly threadId: string
@@ -168,7 +176,7 @@ export function hasFiles(event: InboundEvent): event is InboundMessage {
 
 /** All of an inbound event or nothing. */
 export async function claimFiles(
-  deps: Pick<GatewayDeps, 'attachments'>,
+  deps: { readonly attachments: AttachmentService },
   { adapter }: Pick<GatewayConnection, 'adapter'>,
   events: readonly InboundEvent[],
 ): Promise<Claimed> {
@@ -191,7 +199,11 @@ export async function claimFiles(
   return { kind: 'claimed', events: claimed }
 }
 
-async function claimOne({ attachments }: Pick<GatewayDeps, 'attachments'>, event: InboundMessage, part: UrlPart) {
+async function claimOne(
+  { attachments }: { readonly attachments: AttachmentService },
+  event: InboundMessage,
+  part: UrlPart,
+) {
   const owner = { principal: event.subject ?? unknownPrincipal, threadId: event.message.thread_id }
   const outcome = await attachments.claim(part.bytes_ref.url, owner)
   return outcome.kind === 'refused' ? outcome : { kind: 'kept' as const, part: storedPart(part, outcome.descriptor) }
@@ -273,7 +285,7 @@ async function inParallel<T>(limit: number, items: readonly T[], work: (item: T)
 // A file is found where an earlier try left it, else opened at its platform, a few times where that fails.
 
 type FetchContext = {
-  readonly deps: GatewayDeps
+  readonly deps: TurnServices
   readonly ready: Pick<ReadyTurn, 'at' | 'turn'>
   readonly step: AgentContext['step']
   /** Ends the bringing: lease lost, deadline, or the run was stopped. */

@@ -1,7 +1,7 @@
 // Labels of a turn: what its reply and its transcript lines say about it and about the sender.
 import type { ReplyFacts } from '../agents/reply.ts'
 import type { WaitingMessage } from '../db/turn-rows.ts'
-import type { GatewayConnection } from './deps.ts'
+import type { GatewayConnection } from './gateway-connection.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
 import { runUntilAborted } from './turn-signal.ts'
 

@@ -1,7 +1,8 @@
 // The abort signal of a turn: it ends with its lease, or at its deadline, whatever its agent does; and the fetch that ends with it.
 import { GatewayError, isGatewayError } from '../contract/index.ts'
 import type { OpenTurn } from '../db/turn-rows.ts'
-import type { TurnPolicy } from './deps.ts'
+
+import type { TurnPolicy } from './turn-policy.ts'
 
 /** A turn that hung once gets less time for its next try. */
 export function turnDeadlineMs(policy: Pick<TurnPolicy, 'deadlineMs'>, turn: Pick<OpenTurn, 'isHung'>): number {

@@ -1,17 +1,22 @@
 // The worker loops of a process: they claim turns, sends and timers while slots are free, and run them concurrently. No agent and
 // no connection may hold all slots while there are others.
 
-import type { WorkerLoopName } from '../contract/metrics.ts'
+import type { Agent } from '../agents/define-agent.ts'
+import type { Log } from '../contract/index.ts'
+import type { Meter, WorkerLoopName } from '../contract/metrics.ts'
+import type { Db } from '../db/client.ts'
 import type { HeldSendLane } from '../db/outbox.ts'
 import { claimSends } from '../db/outbox.ts'
 import type { FullSlots, HeldLane } from '../db/turn-rows.ts'
 import { claimControlTurns } from '../db/turns.ts'
 import { errorLogFields, type LogFields } from '../lib/log.ts'
 import { isStandstill, type SlotUse } from '../observability/process-metrics.ts'
-import type { GatewayDeps } from './deps.ts'
-import type { SuspectShare } from './isolation.ts'
+import type { GatewayConnection } from './gateway-connection.ts'
+import type { Isolation, SuspectShare } from './isolation.ts'
+import type { Wakeups } from './services.ts'
 import { createSlots, type SlotLane, type Slots, slotShares } from './slots.ts'
 import { createShare } from './suspects.ts'
+import type { TurnPolicy } from './turn-policy.ts'
 import { createQuiet, runWorkerLoop, type WorkerLoop } from './worker-loop.ts'
 
 /** Once `deadline` is aborted nothing new is claimed, and turns stop at their next journal step. */
@@ -42,10 +47,17 @@ export type Workers = {
   readonly ages: () => Readonly<Record<WorkerLoopName, number | null>>
 }
 
-export type WorkerDeps = Pick<
-  GatewayDeps,
-  ('agents' | 'connections' | 'db' | 'isolation' | 'turnPolicy') | ('wakeups' | 'monotonicMs' | 'meter' | 'log')
->
+export type WorkerDeps = {
+  readonly connections: readonly GatewayConnection[]
+  readonly agents: ReadonlyMap<string, Agent>
+  readonly db: Db
+  readonly isolation?: Isolation
+  readonly turnPolicy: TurnPolicy
+  readonly wakeups: Wakeups
+  readonly monotonicMs: () => number
+  readonly log: Log
+  readonly meter: Meter
+}
 
 export function createWorkers(deps: WorkerDeps, work: Work): Workers {
   const shares = slotShares(deps.turnPolicy, { agents: deps.agents.size, connections: deps.connections.length })

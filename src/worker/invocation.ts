@@ -8,7 +8,7 @@ import { type Assembled, assembleGateway, type Runtime } from '../gateway/assemb
 import type { RuntimeFiles } from '../gateway/attachments.ts'
 import type { IssuerCache } from '../identity/issuers/issuer-client.ts'
 import { createSingleCommit } from '../inbound/group-commit.ts'
-import type { GatewayConnection } from '../turns/deps.ts'
+import type { GatewayConnection } from '../turns/gateway-connection.ts'
 
 export type InvocationOptions = {
   readonly connectionString: string
