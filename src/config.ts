@@ -16,7 +16,7 @@ import { findDuplicates, unknownKeyProblems, unknownVariableProblems } from './c
 import { readTenant } from './config/tenant.ts'
 import { readConfiguredTokenIssuers } from './config/token-issuers.ts'
 import { accessProblems, type StrangerLimits, strangerLimits } from './contract/access.ts'
-import type { ConsentGrant, MentionHumans } from './contract/channel.ts'
+import { mentionPolicies } from './contract/channel.ts'
 import {
   type AccessRule,
   type ChannelDefinition,
@@ -117,9 +117,9 @@ export type ConfiguredConnection = {
   readonly access: AccessRule
   readonly strangers: StrangerLimits
   readonly replyParts: number | undefined
-  readonly mentionHumans: MentionHumans
+  readonly mentionHumans: NonNullable<ConnectionConfig['mentionHumans']>
   readonly replyPolicy: ReplyPolicy
-  readonly consent: ConsentGrant | undefined
+  readonly consent: ConnectionConfig['consent']
   readonly channel: ChannelDefinition
   readonly settings: unknown
 }
@@ -180,8 +180,6 @@ export type Environment = Readonly<Record<string, string | undefined>>
 export function defineConfig(config: ParleyConfig): ParleyConfig {
   return config
 }
-
-const mentionPolicies: readonly MentionHumans[] = ['nobody', 'participants', 'anyone']
 
 /** Throws one error that lists everything that is wrong. `builtIn`: the channels that are there without a word in the configuration. */
 export function loadConfig(env: Environment, file: ParleyConfig, builtIn: readonly ChannelDefinition[]): Config {

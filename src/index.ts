@@ -70,6 +70,7 @@ export {
   requirePort,
   say,
   secret,
+  secretListSchema,
   secretSchema,
   textOf,
   textPart,

@@ -99,8 +99,6 @@ export const a2aSettingsSchema = z.strictObject({
 
 /** Checked settings of one connection. */
 export type A2aSettings = z.output<typeof a2aSettingsSchema>
-/** Settings as an operator writes them. */
-export type A2aSettingsInput = z.input<typeof a2aSettingsSchema>
 
 /**
  * On unless told otherwise: over the socket in the data folder it answers without any set-up, on the port by token. Nothing is

@@ -17,7 +17,7 @@ import {
   wrongAnswer,
 } from '../../src/contract/index.ts'
 import { createUnpinnedFetch, readOwnDocument } from '../../src/lib/index.ts'
-import { type A2aSettings, type A2aSettingsInput, a2aFromEnvironment, a2aSettingsSchema } from './config.ts'
+import { type A2aSettings, a2aFromEnvironment, a2aSettingsSchema } from './config.ts'
 import { appendReply, deliverPush } from './deliver.ts'
 import { normalizeA2a } from './normalize.ts'
 import { createCardKeys, keysPath } from './protocol/card-signature.ts'
@@ -57,7 +57,7 @@ export const a2aChannel: ChannelDefinition = {
 }
 
 /** Options of one connection in parley.config.ts. */
-export type A2aOptions = A2aSettingsInput & ConnectionOptions
+export type A2aOptions = ConnectionOptions<typeof a2aSettingsSchema>
 
 export function a2a(options: A2aOptions = {}): ConnectionConfig {
   return connectionConfig('a2a', options)

@@ -107,8 +107,6 @@ export const activitypubSettingsSchema = z.strictObject({
 
 /** Checked settings of one connection. */
 export type ActivityPubSettings = z.output<typeof activitypubSettingsSchema>
-/** Settings as an operator writes them. */
-export type ActivityPubSettingsInput = z.input<typeof activitypubSettingsSchema>
 
 export function activitypubFromEnvironment(
   env: Readonly<Record<string, string | undefined>>,

@@ -18,7 +18,6 @@ import { createRemoteLookup } from './actors/remote-lookup.ts'
 import { createOperations } from './admin/operations.ts'
 import {
   type ActivityPubSettings,
-  type ActivityPubSettingsInput,
   activityPubCapabilities,
   activitypubFromEnvironment,
   activitypubSettingsSchema,
@@ -72,7 +71,7 @@ export const activitypubChannel: ChannelDefinition = {
 }
 
 /** What an operator writes into parley.config.ts. */
-export type ActivityPubOptions = ActivityPubSettingsInput & ConnectionOptions
+export type ActivityPubOptions = ConnectionOptions<typeof activitypubSettingsSchema>
 
 export function activitypub(options: ActivityPubOptions = {}): ConnectionConfig {
   return connectionConfig('activitypub', options)

@@ -25,12 +25,7 @@ import {
   withPublicHost,
 } from './config/derive-settings.ts'
 import { emailFromEnvironment, hostedEmailFromEnvironment } from './config/environment.ts'
-import {
-  type EmailSettings,
-  type EmailSettingsInput,
-  emailSettingsSchema,
-  requireHostedSettings,
-} from './config/settings.ts'
+import { type EmailSettings, emailSettingsSchema, requireHostedSettings } from './config/settings.ts'
 import { deliverMail } from './deliver/mail.ts'
 import { findDelivery } from './deliver/message-ids.ts'
 import { createResolver, dohLookup, nodeLookup } from './dns.ts'
@@ -104,7 +99,7 @@ function emailDefinition(
 type EmailDeps = SpeakingDeps<typeof emailSentences>
 
 /** What an operator writes into parley.config.ts for one domain. */
-export type EmailOptions = EmailSettingsInput & ConnectionOptions
+export type EmailOptions = ConnectionOptions<typeof emailSettingsSchema>
 
 export function email(options: EmailOptions = {}): ConnectionConfig {
   return connectionConfig('email', options)

@@ -6,6 +6,7 @@ import {
   limitsSchema,
   type ReplyMode,
   secret,
+  secretListSchema,
   secretSchema,
 } from '../../src/contract/index.ts'
 import { splitCommaList } from '../../src/lib/index.ts'
@@ -41,11 +42,13 @@ const emojiSchema = z
   .transform((name) => (name === false ? name : name.replace(/^:|:$/g, '')))
 
 // Read twice, by the configuration and by the adapter: what comes out must mean the same going in.
+/** Emoji by name; false: none. */
 const signsSchema = z.strictObject({
   waiting: emojiSchema.default('hourglass_flowing_sand'),
   seen: emojiSchema.default('eyes'),
   busy: emojiSchema.optional(),
   done: emojiSchema.optional(),
+  /** Said as “Parley is working on it…”. */
   status: z
     .union([z.literal(false), z.string().trim().min(1).max(50, 'must be at most 50 characters')])
     .default('is working on it…'),
@@ -57,10 +60,7 @@ const settingsSchema = z.strictObject({
   /** In place of a bot token. */
   install: installSchema.optional(),
   /** Two during a rotation: the old one and the new one. Of no use with Socket Mode, where nothing is signed. */
-  signingSecret: z.preprocess(
-    (given) => (Array.isArray(given) ? given : given === undefined ? [] : [given]),
-    z.array(signingSecretSchema).max(4, 'must hold at most four secrets'),
-  ),
+  signingSecret: secretListSchema(signingSecretSchema, 4, 'must hold at most four secrets'),
   /** Only for Socket Mode. */
   appToken: secretSchema(/^xapp-[\w-]{4,512}$/, 'must be an app-level token, xapp-…; set SLACK_APP_TOKEN').optional(),
   apiUrl: z
@@ -68,16 +68,19 @@ const settingsSchema = z.strictObject({
     .transform((url) => (url.endsWith('/') ? url : `${url}/`))
     .default('https://slack.com/api/'),
   /** Where files come from and go to; the first completes addresses that name no host. */
-  fileOrigins: z.array(originSchema).min(1, 'must name one origin').default(['https://files.slack.com']),
+  fileOrigins: z.array(originSchema).min(1, 'must name one origin').readonly().default(['https://files.slack.com']),
   /** Slack says both with every event; they are needed only where something stands in for Slack. */
   botUserId: idSchema('the bot’s user id, U… or W…').optional(),
   appId: idSchema('the app’s id, A…').optional(),
   /** Bots that are listened to, by user id, bot id or app id. */
-  allowBots: z.array(idSchema('ids of bots, U…, B… or A…')).default([]),
+  allowBots: z.array(idSchema('ids of bots, U…, B… or A…')).readonly().default([]),
   /** How many of their messages are answered in a thread before a person must have spoken again. */
   botHops: z.int().min(1, 'must be at least 1').max(50, 'must be at most 50').default(4),
   /** Channels in which an agent's `<!channel>`, `<!here>` and `<!everyone>` notify all members; `*`: all of them. */
-  broadcasts: z.array(z.union([z.literal('*'), idSchema('ids of channels, C… or G…')])).default([]),
+  broadcasts: z
+    .array(z.union([z.literal('*'), idSchema('ids of channels, C… or G…')]))
+    .readonly()
+    .default([]),
   /** Names an agent may write, and whom they call: `{ reviewer: 'U123' }`. */
   names: z.record(z.string(), idSchema('a user id, U… or W…')).default({}),
   /** The app's own slash command, of which the first word may be a command of the gateway. */
@@ -95,12 +98,14 @@ const settingsSchema = z.strictObject({
       }),
     )
     .max(4, 'must be at most four')
+    .readonly()
     .optional(),
   /** Emoji on a message while it is on its way, and the words of the status line. */
-  signs: z.preprocess(
-    (given) => (given === false ? { waiting: false, seen: false, status: false } : (given ?? {})),
-    signsSchema,
-  ),
+  signs: z
+    .custom<false | z.input<typeof signsSchema>>()
+    .default({})
+    .transform((given) => (given === false ? ({ waiting: false, seen: false, status: false } as const) : given))
+    .pipe(signsSchema),
   /** How long one call may take; `turns.leaseMs`, and so a take-over after a crash, is at least three times as long. */
   callTimeoutMs: z.int().min(500).max(30_000).default(9000),
   /** About one message a second per channel, a few at once (Slack's own Retry-After wins). */

@@ -13,7 +13,6 @@ import {
   parseSettings,
   type RawRequest,
   type SpeakingDeps,
-  type Starter,
   type TtlStore,
   UnparsableEventError,
   type VerifyResult,
@@ -67,39 +66,8 @@ export const slackChannel = /* @__PURE__ */ defineChannel({
   create: (settings, deps) => createSlack(parseSettings('slack', slackSettingsSchema, settings), deps),
 })
 
-/** Emoji by name; false: none. */
-export type SlackSigns = {
-  readonly seen?: string | false
-  readonly busy?: string | false
-  readonly done?: string | false
-  /** Said as “Parley is working on it…”. */
-  readonly status?: string | false
-}
-
 /** What an operator writes into parley.config.ts for one app. */
-export type SlackOptions = ConnectionOptions & {
-  /** Of the one workspace the app is for. */
-  readonly botToken?: string
-  /** In place of it: the app is installed by workspaces themselves. */
-  readonly install?: { readonly clientId: string; readonly clientSecret: string; readonly redirectUrl: string }
-  /** Needed where Slack calls the gateway: without Socket Mode, or beside it. */
-  readonly signingSecret?: string | readonly string[]
-  /** For Socket Mode. */
-  readonly appToken?: string
-  readonly apiUrl?: string
-  readonly fileOrigins?: readonly string[]
-  readonly botUserId?: string
-  readonly appId?: string
-  readonly allowBots?: readonly string[]
-  readonly botHops?: number
-  readonly broadcasts?: readonly string[]
-  readonly names?: Readonly<Record<string, string>>
-  readonly slashCommand?: string
-  readonly prompts?: readonly Starter[]
-  readonly signs?: false | SlackSigns
-  readonly callTimeoutMs?: number
-  readonly limits?: SlackSettings['limits']
-}
+export type SlackOptions = ConnectionOptions<typeof slackSettingsSchema>
 
 export function slack(options: SlackOptions): ConnectionConfig {
   return connectionConfig('slack', options)

@@ -6,6 +6,7 @@ import {
   limitsSchema,
   type ReplyMode,
   secret,
+  secretListSchema,
   secretSchema,
 } from '../../src/contract/index.ts'
 import { splitCommaList } from '../../src/lib/index.ts'
@@ -24,10 +25,7 @@ const settingsSchema = z.strictObject({
   /** Who begins: Telegram calls us, or we ask it. Without it: the one that there is a secret for, or the other that needs none. */
   mode: z.enum(['webhook', 'polling'], { error: 'must be webhook or polling; correct TELEGRAM_MODE' }).optional(),
   /** Two during a rotation: the old one and the new one. Of no use to a bot that polls. */
-  webhookSecret: z.preprocess(
-    (given) => (Array.isArray(given) ? given : given === undefined ? [] : [given]),
-    z.array(webhookSecretSchema).max(2, 'must hold at most two secrets'),
-  ),
+  webhookSecret: secretListSchema(webhookSecretSchema, 2, 'must hold at most two secrets'),
   apiRoot: z
     .url({ protocol: /^https?$/, error: 'must be an http(s) URL; correct TELEGRAM_API_ROOT' })
     .refine((root) => !root.endsWith('/'), 'must not end with a slash; remove it from TELEGRAM_API_ROOT')

@@ -59,22 +59,7 @@ export const telegramChannel = /* @__PURE__ */ defineChannel({
 })
 
 /** What an operator writes into parley.config.ts for one bot. */
-export type TelegramOptions = ConnectionOptions & {
-  readonly botToken: string
-  /** Without it: webhook where there is a secret for one, else polling. */
-  readonly mode?: 'webhook' | 'polling'
-  /** Needed for a webhook. */
-  readonly webhookSecret?: string | readonly string[]
-  readonly apiRoot?: string
-  readonly botUsername?: string
-  /** How a reply is shown while it grows; `edit` unless said otherwise. */
-  readonly streaming?: 'edit' | 'draft' | 'off'
-  /** What goes out as a rich message, where the Bot API takes it; `tables` unless said otherwise. */
-  readonly richMessages?: 'off' | 'tables' | 'all'
-  readonly callTimeoutMs?: number
-  readonly limits?: TelegramSettings['limits']
-  readonly groupMessagesPerMinute?: number
-}
+export type TelegramOptions = ConnectionOptions<typeof telegramSettingsSchema>
 
 export function telegram(options: TelegramOptions): ConnectionConfig {
   return connectionConfig('telegram', options)

@@ -14,31 +14,49 @@ import type { Connection } from './inbound-event.ts'
 import type { Records } from './records.ts'
 import type { TaskService } from './tasks.ts'
 
-/** Which people a reply may notify by naming them. */
-export type MentionHumans = 'nobody' | 'participants' | 'anyone'
+const modes = ['always', 'mention', 'thread', 'ambient'] as const
+const modeSchema = z.enum(modes, `must be one of ${modes.join(', ')}`)
 
-/** When an agent answers in a room (docs/reply-policy.md). */
-export type ReplyMode = 'always' | 'mention' | 'thread' | 'ambient'
+const integerUpToSchema = (most: number) =>
+  z.number().int().min(1).max(most, `must be ${most} or less; false keeps nothing`)
 
-/** How an agent listens in rooms; what is said to it alone it always answers. */
-export type ReplyPolicySettings = {
-  /** Without it: `mention`, on Slack `thread`. */
-  readonly mode?: ReplyMode
-  /** Rooms with a mode of their own, by the platform's id of the room. */
-  readonly rooms?: Readonly<Record<string, ReplyMode>>
-  /** Ambient context: what is said in the room and not to it, kept for a while for the next time it is asked. False: nothing. */
-  readonly ambientContext?: AmbientLimits | false
-}
+/** So many are kept of one room at most, its threads included. */
+export const maxAmbientMessages = 200
 
 /** How much of a room's talk is remembered; the oldest is dropped first. */
-export type AmbientLimits = {
-  /** How many messages a turn is given. Without it: 20. */
-  readonly messages?: number
-  /** For how long they are kept. Without it: 60. */
-  readonly minutes?: number
-  /** How much text a turn is given. Without it: 16 KiB. */
-  readonly bytes?: number
-}
+const ambientLimitsSchema = z.strictObject({
+  /** How many messages a turn is given. */
+  messages: integerUpToSchema(maxAmbientMessages).default(20),
+  /** For how long they are kept. */
+  minutes: integerUpToSchema(7 * 24 * 60).default(60),
+  /** How much text a turn is given. */
+  bytes: integerUpToSchema(256 * 1024).default(16 * 1024),
+})
+
+export const replyPolicySchema = z.strictObject({
+  /** Without it: `mention`, on Slack `thread`. */
+  mode: modeSchema.optional(),
+  /** Rooms with a mode of their own, by the platform's id of the room. */
+  rooms: z.record(z.string().min(1), modeSchema).default({}),
+  /** Ambient context: what is said in the room and not to it, kept for a while for the next time it is asked. False: nothing. */
+  ambientContext: z
+    .union([z.literal(false), ambientLimitsSchema], 'must be false, or how much: messages, minutes, bytes')
+    .default(() => ambientLimitsSchema.parse({})),
+})
+
+/** When an agent answers in a room (docs/reply-policy.md). */
+export type ReplyMode = (typeof modes)[number]
+
+/** How an agent listens in rooms; what is said to it alone it always answers. */
+export type ReplyPolicySettings = Readonly<z.input<typeof replyPolicySchema>>
+
+export const mentionPolicies = ['nobody', 'participants', 'anyone'] as const
+
+/** What the operator grants for a connection. Without it a transcript lives as long as its session (docs/privacy.md). */
+export const consentSchema = z.strictObject({
+  /** On which ground transcripts are kept, in words that people are shown. */
+  storeTranscript: z.string().trim().min(1).max(500),
+})
 
 /** One account on one channel as the operator wrote it down; `settings` is read by that channel's schema only. */
 export type ConnectionConfig = {
@@ -48,20 +66,14 @@ export type ConnectionConfig = {
   readonly agent?: string
   readonly access?: AccessRule
   /** Without it: people who are in the conversation already. */
-  readonly mentionHumans?: MentionHumans
+  readonly mentionHumans?: (typeof mentionPolicies)[number]
   readonly replyPolicy?: ReplyMode | ReplyPolicySettings
-  readonly consent?: ConsentGrant
+  readonly consent?: Readonly<z.infer<typeof consentSchema>>
   /** Limits for strangers. */
   readonly strangers?: StrangerSettings
   /** Into how many messages a reply is split at most; the rest is in a file or behind a link. Without it: as its channel has it. */
   readonly replyParts?: number
   readonly settings: unknown
-}
-
-/** What the operator grants for a connection. Without it a transcript lives as long as its session (docs/privacy.md). */
-export type ConsentGrant = {
-  /** On which ground transcripts are kept, in words that people are shown. */
-  readonly storeTranscript: string
 }
 
 /** Store port: the log of a run that open requests watch. Appending the same key twice leaves one event. */
@@ -348,8 +360,15 @@ export class OffloadError extends Error {
 
 // Settings that an operator may give to any connection, beside its channel's own.
 
-/** `id`: `default` where it is left out. */
-export type ConnectionOptions = Partial<Omit<ConnectionConfig, 'channel' | 'settings'>>
+/**
+ * What an operator writes into parley.config.ts for one connection: the settings of its channel, as its schema takes them, and those of
+ * any connection. `id`: `default` where it is left out.
+ *
+ * @example
+ * export type PigeonOptions = ConnectionOptions<typeof pigeonSettingsSchema>
+ */
+export type ConnectionOptions<SettingsSchema extends z.ZodType = z.ZodType> = z.input<SettingsSchema> &
+  Partial<Omit<ConnectionConfig, 'channel' | 'settings'>>
 
 /** What is not said of the connection is said of its channel. */
 export function connectionConfig(channel: string, options: ConnectionOptions): ConnectionConfig {
@@ -400,11 +419,20 @@ export const limitsSchema = z
   .readonly()
 
 /** Takes a string or an already wrapped secret, so that checking twice does no harm. */
-export function secretSchema(pattern: RegExp, problem: string): z.ZodType<Secret, unknown> {
+export function secretSchema(pattern: RegExp, problem: string): z.ZodType<Secret, string | Secret> {
   return z
     .union([z.string(), z.custom<Secret>(isSecret)], { error: problem })
     .transform((given) => (typeof given === 'string' ? secret(given) : given))
     .refine((wrapped) => pattern.test(wrapped.reveal()), problem)
+}
+
+/** One, several during a rotation, or none. */
+export function secretListSchema(each: z.ZodType<Secret, string | Secret>, most: number, problem: string) {
+  return z
+    .custom<string | Secret | readonly (string | Secret)[]>()
+    .default([])
+    .transform((given) => [given].flat())
+    .pipe(z.array(each).max(most, problem))
 }
 
 function isSecret(value: unknown): boolean {

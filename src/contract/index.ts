@@ -85,6 +85,7 @@ export {
   OffloadError,
   parseSettings,
   requirePort,
+  secretListSchema,
   secretSchema,
 } from './channel.ts'
 export type {

@@ -7,7 +7,7 @@
 //   own        of its own conversation; it is in the transcript afterwards and nowhere else
 //   shared     of the main line, or the message that began its thread: others may ask for it too
 //   recalled   the newest of all these, as many as fit
-import { maxAmbientMessages } from '../identity/reply-policy.ts'
+import { maxAmbientMessages } from '../contract/channel.ts'
 
 const columns = 'o.inbox_id, o.seq, o.subject, o.bytes, o.envelope'
 

@@ -1,7 +1,7 @@
 // Mentions in text: `@agent` and `@agent@domain` in messages, and which people a reply may notify. Nothing in code, in a word or
 // in a mail address counts.
 
-import type { MentionHumans } from '../contract/channel.ts'
+import type { ConnectionConfig } from '../contract/channel.ts'
 import { formatAddress, parseAddress } from '../contract/index.ts'
 
 export type TextMention = {
@@ -101,7 +101,7 @@ export function defuseMentions(text: string, treatmentOf: (name: WrittenName) =>
 
 /** `participants`: addresses of the people who have taken part in the conversation. */
 export function mayMentionHuman(
-  policy: MentionHumans | undefined,
+  policy: ConnectionConfig['mentionHumans'],
   participants: Iterable<string>,
   address: string,
 ): boolean {

@@ -1,11 +1,9 @@
 // The reply policy: whether a message in a room is for the agent to answer. Decided by the kind of room and by how it was
 // addressed, never by which channel it is.
 
-import type { AmbientLimits } from '../contract/channel.ts'
+import type * as z from 'zod'
+import type { replyPolicySchema } from '../contract/channel.ts'
 import type { ChannelContext, ReplyMode } from '../contract/index.ts'
-
-/** So many are kept of one room at most, its threads included. */
-export const maxAmbientMessages = 200
 
 /** How an agent listens on one connection. */
 export type ReplyPolicy = {
@@ -13,7 +11,7 @@ export type ReplyPolicy = {
   /** By the platform's id of the room. */
   readonly rooms: ReadonlyMap<string, ReplyMode>
   /** Ambient context: what is said in the room and not to the agent. Null: nothing of it is kept. */
-  readonly ambientContext: Required<AmbientLimits> | null
+  readonly ambientContext: Readonly<Exclude<z.output<typeof replyPolicySchema>['ambientContext'], false>> | null
 }
 
 /** Why a message that may be said gets no answer. */

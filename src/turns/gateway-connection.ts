@@ -1,7 +1,7 @@
 // A configured connection: its adapter bound to its settings, and who may speak on it.
 
 import type { StrangerLimits } from '../contract/access.ts'
-import type { MentionHumans } from '../contract/channel.ts'
+import type { ConnectionConfig } from '../contract/channel.ts'
 import type { RoomStatusChange } from '../contract/inbound-event.ts'
 import type { AccessRule, Adapter, Connection, RawBlobs, TaskService } from '../contract/index.ts'
 import type { ReplyPolicy } from '../identity/reply-policy.ts'
@@ -23,7 +23,7 @@ export type GatewayConnection = {
   readonly strangers: StrangerLimits
   /** Into how many messages a reply is split at most; without it: as the channel has it. */
   readonly replyParts?: number
-  readonly mentionHumans: MentionHumans
+  readonly mentionHumans: NonNullable<ConnectionConfig['mentionHumans']>
   readonly replyPolicy: ReplyPolicy
   /** The operator's legal basis for keeping transcripts, if there is one. */
   readonly transcriptBasis?: string

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { telegram, telegramChannel } from '../../adapters/telegram/index.ts'
 import { defineAgent } from '../../src/agents/define-agent.ts'
-import type { MentionHumans } from '../../src/contract/channel.ts'
+import type { ConnectionConfig } from '../../src/contract/channel.ts'
 import { type Database, statement } from '../../src/db/client.ts'
 import { namingBot } from '../doubles/bot-mention.ts'
 import { startTelegramApi, type TelegramApi, testBotToken } from '../doubles/telegram-api.ts'
@@ -21,7 +21,7 @@ describeOnDatabase('a name in a reply', (database) => {
   let api: TelegramApi
   let gateway: TestGateway | undefined
   let nextId = 1
-  const start = (says: string, mentionHumans?: MentionHumans) => {
+  const start = (says: string, mentionHumans?: ConnectionConfig['mentionHumans']) => {
     const connection = telegram({
       botToken: testBotToken,
       webhookSecret: secret,

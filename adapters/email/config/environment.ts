@@ -1,8 +1,9 @@
 // Reads the mail settings from the environment.
+import type * as z from 'zod'
 import { type AccessRule, type EnvironmentReading, parseAddress, secret } from '../../../src/contract/index.ts'
 import { splitCommaList } from '../../../src/lib/index.ts'
 import { mailSubject } from '../wire/address.ts'
-import { developmentDomain, type EmailSettingsInput, parseMailboxUrl } from './settings.ts'
+import { developmentDomain, type emailSettingsSchema, parseMailboxUrl } from './settings.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -99,7 +100,10 @@ function mailFolderPath(env: Environment): string {
 }
 
 /** The key itself, whose line ends may be written as `\n`, or the file that holds it. */
-function dkimKeySettings(key: string, name: string | undefined): Pick<EmailSettingsInput, 'dkimKeys' | 'dkimKeyFile'> {
+function dkimKeySettings(
+  key: string,
+  name: string | undefined,
+): Pick<z.input<typeof emailSettingsSchema>, 'dkimKeys' | 'dkimKeyFile'> {
   if (!key.includes('-----BEGIN')) return { dkimKeyFile: key }
   return { dkimKeys: [{ selector: name ?? 'parley', privateKey: secret(key.replaceAll('\\n', '\n')) }] }
 }

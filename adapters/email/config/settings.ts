@@ -1,6 +1,13 @@
 // Settings of a mail domain, as an operator writes them.
 import * as z from 'zod'
-import { type ChannelDeps, GatewayError, limitsSchema, type Secret, secretSchema } from '../../../src/contract/index.ts'
+import {
+  type ChannelDeps,
+  GatewayError,
+  limitsSchema,
+  type Secret,
+  secretListSchema,
+  secretSchema,
+} from '../../../src/contract/index.ts'
 import { smtpLimits } from '../smtp/settings.ts'
 
 /** The domain of a gateway without mail settings. No mail from elsewhere ever gets to a name below .localhost (RFC 6761). */
@@ -14,11 +21,6 @@ const domain = z
     'must be a domain in its ASCII form, such as agents.example.org; correct EMAIL_DOMAIN',
   )
 const mailUrlSchema = (schemes: string, problem: string) => secretSchema(new RegExp(`^(?:${schemes})://\\S+$`), problem)
-const secretListSchema = (entry: z.ZodType<Secret, unknown>) =>
-  z.preprocess(
-    (given) => (Array.isArray(given) ? given : given === undefined ? [] : [given]),
-    z.array(entry).max(2, 'must hold at most two secrets'),
-  )
 const webhookSecret = secretSchema(
   /^[\x21-\x7e]{32,256}$/,
   'must be 32 to 256 visible characters; set EMAIL_WEBHOOK_SECRET (openssl rand -hex 32)',
@@ -84,7 +86,7 @@ const settingsSchema = z.strictObject({
       ca: z.string().optional(),
     })
     .optional(),
-  webhookSecret: secretListSchema(webhookSecret),
+  webhookSecret: secretListSchema(webhookSecret, 2, 'must hold at most two secrets'),
   ses: z
     .strictObject({
       topicArns: z.array(z.string().startsWith('arn:')).min(1),
@@ -100,7 +102,13 @@ const settingsSchema = z.strictObject({
     })
     .optional(),
   mailgun: z
-    .strictObject({ signingKeys: secretListSchema(secretSchema(/^\S{16,256}$/, 'must be the signing key of Mailgun')) })
+    .strictObject({
+      signingKeys: secretListSchema(
+        secretSchema(/^\S{16,256}$/, 'must be the signing key of Mailgun'),
+        2,
+        'must hold at most two secrets',
+      ),
+    })
     .optional(),
   /** The relay that mail is handed to for sending. */
   smtpUrl: mailUrlSchema(
@@ -163,12 +171,6 @@ export const emailSettingsSchema = settingsSchema
 
 /** Checked settings of one domain. */
 export type EmailSettings = z.output<typeof emailSettingsSchema>
-/** Settings as an operator writes them. */
-export type EmailSettingsInput = Omit<z.input<typeof emailSettingsSchema>, 'webhookSecret'> & {
-  /** Two during a rotation. */
-  readonly webhookSecret?: string | readonly string[]
-}
-
 function isLocalhostName(name: string): boolean {
   return name === 'localhost' || name.endsWith('.localhost')
 }

@@ -8,7 +8,6 @@ import {
   parseSettings,
   type TransportAnswer,
 } from 'parley-gateway'
-import type * as z from 'zod'
 import { readEnvironment, settingsSchema, variableNames } from './config.ts'
 import { deliverMessage, probeApplication } from './deliver.ts'
 import { normalizeInteraction } from './normalize.ts'
@@ -60,7 +59,7 @@ function answerInteraction(kind: string | undefined, busy: string): TransportAns
   return jsonAnswer({ type: answerTypes.message, data: { content: busy, flags: 64 } })
 }
 
-export type DiscordOptions = z.input<typeof settingsSchema> & ConnectionOptions
+export type DiscordOptions = ConnectionOptions<typeof settingsSchema>
 
 /** `connections: [discord({ … })]`, where the settings are not in the environment. */
 export function discord(options: DiscordOptions): ConnectionConfig {
