@@ -4,7 +4,6 @@ import {
   type ChannelDeps,
   GatewayError,
   limitsSchema,
-  type Secret,
   secretListSchema,
   secretSchema,
 } from '../../../src/contract/index.ts'
