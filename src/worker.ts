@@ -11,7 +11,7 @@ import { sweepRound } from './gateway/sweep.ts'
 import { createIssuerCache } from './identity/issuers/issuer-client.ts'
 import { createRejections } from './identity/rejected-requests.ts'
 import { limitRefusalLines } from './observability/log-limiter.ts'
-import { suspectShare } from './turns/isolation.ts'
+import { suspectShare } from './turns/suspects.ts'
 import type { DrainOptions } from './turns/workers.ts'
 import {
   answerWorkerRequest,

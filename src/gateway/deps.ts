@@ -2,8 +2,8 @@
 
 import type { ReceiveServices } from '../inbound/receive-services.ts'
 import type { SettlePolicy } from '../outbound/settle.ts'
-import type { Isolation } from '../turns/isolation.ts'
 import type { TurnServices } from '../turns/services.ts'
+import type { Isolation } from '../turns/suspects.ts'
 
 export type GatewayDeps = ReceiveServices &
   TurnServices & {

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto'
 import type { Log } from '../contract/index.ts'
 import type { Db } from '../db/client.ts'
 import { findSuspectTurns, freeLanesOfDeadHolder } from '../db/suspects.ts'
-import { type Isolation, type SuspectShare, suspectShare } from '../turns/isolation.ts'
+import { type Isolation, type SuspectShare, suspectShare } from '../turns/suspects.ts'
 import type { TurnPolicy } from '../turns/turn-policy.ts'
 
 /** Starts this program again, as a process that calls `runSuspects`. */

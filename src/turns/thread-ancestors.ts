@@ -30,8 +30,8 @@ export async function fetchAncestors(
   const knownIds = new Set(transcript.flatMap(({ metadata }) => metadata['message_id'] ?? []).map(String))
   const asked = { message, agent: ready.lane.agent, knownIds }
   const fetchAncestorsOnce = async (): Promise<Json> => {
-    const inTime = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
-    const found = await runUntilAborted(inTime, () => adapter.fetchAncestors?.(asked, inTime) ?? []).catch(() => [])
+    const deadline = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
+    const found = await runUntilAborted(deadline, () => adapter.fetchAncestors?.(asked, deadline) ?? []).catch(() => [])
     signal.throwIfAborted()
     return found.slice(-maxWords).map(limitAncestorSize) as Json
   }
@@ -51,8 +51,8 @@ export async function fetchReferencedMessages({ ready, step, signal }: Ancestors
     if (message.channel?.named_at === undefined || adapter.fetchReferenced === undefined) continue
     const asked = { message, agent: ready.lane.agent }
     const fetchReferencedOnce = async (): Promise<Json> => {
-      const inTime = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
-      const found = await runUntilAborted(inTime, () => adapter.fetchReferenced?.(asked, inTime))
+      const deadline = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
+      const found = await runUntilAborted(deadline, () => adapter.fetchReferenced?.(asked, deadline))
       return JSON.parse(JSON.stringify(found ?? { kind: 'refused', reason: 'object_unavailable' }))
     }
     const named = (await step('parley/named', fetchReferencedOnce, {

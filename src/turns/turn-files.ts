@@ -368,9 +368,9 @@ async function openPlatformFile({ ready, signal }: FetchContext, part: FilePart)
       return { kind: 'opened', body: inlineBody(ref.data_base64) }
     case 'channel': {
       if (openFile === undefined) return { kind: 'refused', reason: 'not_allowed' }
-      const inTime = AbortSignal.any([signal, AbortSignal.timeout(fileTimeoutMs)])
+      const deadline = AbortSignal.any([signal, AbortSignal.timeout(fileTimeoutMs)])
       // What an adapter throws may name what it asked for and with what; the person hears only that it failed.
-      return openFile(ref.ref as JsonObject, inTime).catch(() => ({ kind: 'retry', reason: 'open_threw' }))
+      return openFile(ref.ref as JsonObject, deadline).catch(() => ({ kind: 'retry', reason: 'open_threw' }))
     }
     // A foreign URL is not fetched; ours were claimed when they came in.
     case 'url':

@@ -27,7 +27,7 @@ export async function askSenderName(
 ): Promise<string | undefined> {
   const { display_name: reported, profile } = message.sender
   if (reported !== undefined || adapter.senderName === undefined) return reported ?? profile?.username
-  const inTime = AbortSignal.timeout(nameTimeoutMs)
-  const asked = runUntilAborted(inTime, () => adapter.senderName?.(message, replyTo, inTime))
+  const deadline = AbortSignal.timeout(nameTimeoutMs)
+  const asked = runUntilAborted(deadline, () => adapter.senderName?.(message, replyTo, deadline))
   return (await asked.catch(() => undefined)) ?? profile?.username
 }
