@@ -14,9 +14,9 @@ import type {
 } from './contract/index.ts'
 import type { WorkerLoopName } from './contract/metrics.ts'
 import type { Db } from './db/client.ts'
-import { readNextDueMs } from './db/due.ts'
 import type { Resubmission } from './db/receipts.ts'
 import { fireDueTimers } from './db/transcripts.ts'
+import { readNextDueMs } from './db/turns.ts'
 import type { GatewayDeps } from './gateway/deps.ts'
 import { type Asked, type Done, operate } from './inbound/channel-operations.ts'
 import {

@@ -2,9 +2,9 @@
 
 import * as z from 'zod'
 import { GatewayError, type HistoricalMessage, type NormalizedMessage } from '../contract/index.ts'
-import type { DeliveryLine } from '../db/deliveries.ts'
 import {
   countFailedDeliveries,
+  type DeliveryLine,
   dropDelivery,
   findFailedDeliveries,
   findReceipt,

@@ -2,7 +2,7 @@
 
 import { cleanText, GatewayError, isGatewayError } from '../contract/index.ts'
 import type { AttachmentDescriptor, AttachmentOrigin, AttachmentOwner } from '../files/attachment.ts'
-import { auditedAct } from './audit-lines.ts'
+import { auditedAct } from './audit.ts'
 import { type Database, historyTimeSql, statement, storableJson } from './client.ts'
 
 export type NewBlob = { readonly id: string; readonly store: string; readonly bucket: string; readonly path: string }

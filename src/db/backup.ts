@@ -1,7 +1,7 @@
 // A backup reads every table in one snapshot; a restore fills an empty schema in one transaction. Both are about the whole
 // database, so these statements name no tenant.
 
-import { auditLines } from './audit-lines.ts'
+import { auditLines } from './audit.ts'
 import { historyEntrySql, type Statement, statement } from './client.ts'
 import { restoredReason } from './outbox.ts'
 import { quoteIdentifier } from './postgres-copy.ts'

@@ -6,7 +6,7 @@
 // to give them back would keep it waiting. Lanes go by the time they are due since. A turn whose holder died is due since long;
 // it is put at the end first, else what hung or killed its holder would be claimed before all others after every restart.
 
-import { auditedMessages } from './audit-lines.ts'
+import { auditedMessages } from './audit.ts'
 import { statement } from './client.ts'
 import { isReadable } from './row-version.ts'
 import { storedAccess } from './stored-access.ts'

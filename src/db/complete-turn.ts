@@ -1,7 +1,7 @@
 // Completes a turn in one commit: transcript, outbox rows, timers, the status of its messages, and the lane released. Fenced like
 // every statement of a turn: $1 conversation, $2 holder, $3 epoch. $4 the end as JSON. $5 whether to NOTIFY.
 
-import { auditedMessages } from './audit-lines.ts'
+import { auditedMessages } from './audit.ts'
 import { historyEntrySql, instantNow, statement } from './client.ts'
 import { freeConnectionSlot, freeGroupSlot } from './pairing-room.ts'
 import { notifyPayloadSql } from './resume-signal.ts'

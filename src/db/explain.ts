@@ -3,7 +3,7 @@
 
 import type { Rejection } from '../identity/rejected-requests.ts'
 import type { ErrorSource, ThrownError } from '../lib/errors.ts'
-import { auditPersonSql } from './audit-lines.ts'
+import { auditPersonSql } from './audit.ts'
 import { type Db, historyTimeSql, statement } from './client.ts'
 
 /** What an id turned out to name. */

@@ -1,7 +1,7 @@
 // Grants: what operators allowed or denied single people. Read with every message, so a change counts from the next decision on,
 // in every replica.
 
-import { auditedActs } from './audit-lines.ts'
+import { auditedActs } from './audit.ts'
 import { type Db, isoTime, statement } from './client.ts'
 import { settleKnown } from './pairings.ts'
 

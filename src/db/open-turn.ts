@@ -3,7 +3,7 @@
 // lanes of its own tenant only, so the fence is also what keeps tenants apart.
 
 import { ambientContextSql } from './ambient-context.ts'
-import { auditedMessages } from './audit-lines.ts'
+import { auditedMessages } from './audit.ts'
 import { historyEntrySql, instantNow, statement } from './client.ts'
 import { rowVersion } from './row-version.ts'
 import { inheritedDeaths } from './suspect-turns.ts'

@@ -2,7 +2,7 @@
 // unique indexes see to it that no two have the same, so that what is full stays full however many replicas race. A pairing that
 // is decided or expires gives its slots back by itself.
 
-import { auditLines } from './audit-lines.ts'
+import { auditLines } from './audit.ts'
 import { statement } from './client.ts'
 
 type Waiting = { readonly tenant: string; readonly connection: string; readonly group: string }

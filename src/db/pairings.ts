@@ -1,7 +1,7 @@
 // Pairings: unknown senders, the codes they were given, what an operator decided about them, and the messages that are held until
 // then.
 import type { JsonObject } from '../contract/index.ts'
-import { auditedActs, auditedMessages } from './audit-lines.ts'
+import { auditedActs, auditedMessages } from './audit.ts'
 import { type Database, type Db, isoTime, type Param, statement } from './client.ts'
 import { askPairingRoom, deletePairingOverflows, listPairingGroupsSql } from './pairing-room.ts'
 import { notifyPayloadSql } from './resume-signal.ts'

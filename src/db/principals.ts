@@ -1,6 +1,6 @@
 // People: every person a decision was made about, what is stored about them, and which subjects are linked.
 
-import { met, principalId } from './audit-lines.ts'
+import { met, principalId } from './audit.ts'
 import { type Db, isoTime, statement } from './client.ts'
 import { settleKnown } from './pairings.ts'
 

@@ -1,7 +1,7 @@
 // Reply limits: whether a message may still be answered, so that two machines do not answer each other for ever. Rows, so that
 // replicas count together.
 import type { ReplyLimit } from '../contract/capabilities.ts'
-import { auditLines } from './audit-lines.ts'
+import { auditLines } from './audit.ts'
 import { type Db, statement } from './client.ts'
 import { wasAnswered } from './known-people.ts'
 

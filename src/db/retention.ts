@@ -33,8 +33,8 @@ import {
 import { foldCounterChanges } from './health-sample.ts'
 import { sweepPairings } from './pairings.ts'
 import { sessionErased } from './sessions.ts'
+import { deleteExpiredUsedTokens } from './tokens.ts'
 import { deleteUnprovenSenders } from './unproven-senders.ts'
-import { deleteExpiredUsedTokens } from './used-tokens.ts'
 
 export type RetentionPolicy = {
   readonly contentDays: number

@@ -2,7 +2,7 @@
 // deleted.
 import type { Envelope, JsonObject } from '../contract/index.ts'
 import type { WorkspaceScope } from '../contract/workspace-scope.ts'
-import { auditedAct } from './audit-lines.ts'
+import { auditedAct } from './audit.ts'
 import { type Db, type Param, statement } from './client.ts'
 
 /** Whose sessions are meant; what lies outside does not exist for the one who asks. An operator's scope is empty. */

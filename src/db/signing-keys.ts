@@ -4,7 +4,7 @@ import { GatewayError } from '../contract/index.ts'
 import type { SigningKey, SigningKeys } from '../files/attachment.ts'
 import type { IdSource } from '../lib/ids.ts'
 import { toHex } from '../lib/index.ts'
-import { auditLines } from './audit-lines.ts'
+import { auditLines } from './audit.ts'
 import { type Database, statement } from './client.ts'
 import type { Seal } from './installations.ts'
 

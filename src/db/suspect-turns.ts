@@ -1,8 +1,8 @@
 // Statements about suspect turns: turns whose process died under them. A crash is counted by the claim that finds a lane whose
 // holder let its lease run out without a word; a holder that stopped in order has left, and one that was only frozen or cut off
 // takes its crash back.
-import { historyEntrySql, statement } from './client.ts'
-
+import { type Db, historyEntrySql, statement } from './client.ts'
+import type { Hold } from './turn-rows.ts'
 /** Of a lane `l` that is free: it is in the name of a process that did not give it back, and that is not `holder` itself. */
 export const isVanished = (holder: string): string => `coalesce(l.holder <> ${holder}, false)`
 
@@ -35,7 +35,7 @@ export const inheritedDeaths = (parent: string): string =>
  * lane yet it is in no name any more, so that no crash is counted; one that was counted is taken back. Its lease runs out by
  * itself: what was under way may still be.
  */
-export const comeBack = statement(
+const comeBack = statement(
   'reclaim_turn',
   `
 with left_lane as (
@@ -48,25 +48,22 @@ from told where t.id = $4 and t.tenant = $5 and $3::bigint = any(t.crash_epochs)
 )
 
 /** $1 holder, $2 tenant. It stops: the next holder waits for its leases, and counts no crash. */
-export const leaveLanes = statement(
-  'leave_held_lanes',
-  'update lanes set holder = null where holder = $1 and tenant = $2',
-)
+const leaveLanes = statement('leave_held_lanes', 'update lanes set holder = null where holder = $1 and tenant = $2')
 
 /** The same for a process that is gone and was ended by us: there is nothing to wait for. */
-export const freeEndedLanes = statement(
+const freeEndedLanes = statement(
   'free_ended_lanes',
   'update lanes set holder = null, lease_until = null where holder = $1 and tenant = $2',
 )
 
 /** The same for a process that died: the next claim counts it. */
-export const expireDeadLanes = statement(
+const expireDeadLanes = statement(
   'expire_dead_lanes',
   'update lanes set lease_until = now() where holder = $1 and tenant = $2 and lease_until > now()',
 )
 
 /** $1 tenant. How many turns are due on which a process died, by how often, those crashes included that no claim has counted. */
-export const findSuspects = statement(
+const findSuspects = statement(
   'find_suspects',
   `
 select s.crashes, count(*)::int as turns
@@ -80,3 +77,27 @@ where t.tenant = $1 and t.crash_epochs <> '{}' and t.state in ('running', 'split
       where x.conversation_id = l.conversation_id and x.state = 'queued' order by x.seq limit 1) end
 group by s.crashes`,
 )
+
+// Suspect turns: which processes died on a turn, which only seemed to, and which turns run isolated from the others.
+
+// The holder is this process.
+
+/** This process is alive and has stopped with the turn: its absence counts as no crash. */
+export async function reclaimTurn(db: Db, hold: Hold, turnId: string): Promise<void> {
+  await db.query(comeBack, [hold.conversationId, db.holder, hold.epoch, turnId, db.tenant])
+}
+
+/** This process ends: what it still holds counts as no crash. */
+export async function leaveHeldLanes(db: Db): Promise<void> {
+  await db.query(leaveLanes, [db.holder, db.tenant])
+}
+
+/** A process that held leases is gone: `died` by itself, which counts, or `ended` by us. */
+export async function freeLanesOfDeadHolder(db: Db, gone: string, how: 'crashed' | 'ended'): Promise<void> {
+  await db.query(how === 'crashed' ? expireDeadLanes : freeEndedLanes, [gone, db.tenant])
+}
+
+/** How many turns are due on which a process died, by how often. */
+export function findSuspectTurns(db: Db): Promise<readonly { readonly crashes: number; readonly turns: number }[]> {
+  return db.query<{ crashes: number; turns: number }>(findSuspects, [db.tenant])
+}

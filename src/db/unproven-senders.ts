@@ -1,6 +1,6 @@
 // The daily quota of senders who are not admitted, on connections that any server can send to: counted by all replicas together.
 import type { DayShare } from '../contract/access.ts'
-import { auditLines } from './audit-lines.ts'
+import { auditLines } from './audit.ts'
 import { type Db, statement } from './client.ts'
 
 /**

@@ -9,7 +9,7 @@ import { createSecretService, type OwnKeyLine, type SecretService } from '../api
 import type { Config } from '../config.ts'
 import { GatewayError, type Secret, secret } from '../contract/index.ts'
 import type { Database } from '../db/client.ts'
-import { listOwnKeys, markOwnKeyStale, signingKeyAge } from '../db/own-secrets.ts'
+import { listOwnKeys, markOwnKeyStale, signingKeyAge } from '../db/own-keys.ts'
 import { resealEverySecret } from '../db/reseal.ts'
 import { createSeal, sealKeyBytes } from '../gateway/seal.ts'
 import { makeDataDir } from './data-dir.ts'

@@ -3,7 +3,7 @@
 
 import { Worker } from 'node:worker_threads'
 import { GatewayError } from '../contract/index.ts'
-import { leaveHeldLanes } from '../db/suspects.ts'
+import { leaveHeldLanes } from '../db/suspect-turns.ts'
 import { assembleGateway } from '../gateway/assemble.ts'
 import { openFileStores } from './folder-blob-store.ts'
 import { beatMs, type FromSuspects, orphanGraceMs, type SuspectOrder, type ToSuspects } from './isolation.ts'

@@ -18,7 +18,7 @@ import {
   textPart,
   unverifiedSender,
 } from '../contract/index.ts'
-import { pauseSignals } from '../db/signals.ts'
+import { pauseSignals } from '../db/transcripts.ts'
 import { type AgentChain, chainCue, loopFault, nextAgentChain } from '../identity/call-chain.ts'
 import { readdressMessage } from '../identity/evidence.ts'
 import { toStorableJson } from '../lib/index.ts'

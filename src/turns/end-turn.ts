@@ -14,7 +14,7 @@ import {
   parseAddress,
   textPart,
 } from '../contract/index.ts'
-import { endsPause } from '../db/signals.ts'
+import { endsPause } from '../db/transcripts.ts'
 import type { ReleaseCause, TurnEnd, WaitingSignal } from '../db/turn-rows.ts'
 import type { AttachmentService } from '../files/attachment.ts'
 import { defuseMentions, type MentionTreatment, mayMentionHuman, type WrittenName } from '../identity/mentions.ts'

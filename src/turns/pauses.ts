@@ -12,7 +12,7 @@ import {
 } from '../agents/approvals/terms.ts'
 import { shownRequest, toolRequestId } from '../agents/client-tools.ts'
 import { GatewayError, type JsonObject } from '../contract/index.ts'
-import { endsPause, expiryKinds } from '../db/signals.ts'
+import { endsPause, expiryKinds } from '../db/transcripts.ts'
 import type { NewPendingAction, NewTimer, NewToolRequest, PauseResult } from '../db/turn-rows.ts'
 import type { IdSource } from '../lib/ids.ts'
 import { toStorableJson } from '../lib/index.ts'

@@ -15,7 +15,7 @@ import type { Db } from '../db/client.ts'
 import type { TurnPast } from '../db/journal.ts'
 import { loadPendingAction } from '../db/pending-actions.ts'
 import { readRunUpdates } from '../db/runs.ts'
-import { endsApproval, endsPause } from '../db/signals.ts'
+import { endsApproval, endsPause } from '../db/transcripts.ts'
 import {
   type Disposition,
   type HeldLane,

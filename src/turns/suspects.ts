@@ -4,7 +4,7 @@
 
 import type { Log } from '../contract/index.ts'
 import type { Db } from '../db/client.ts'
-import { findSuspectTurns, reclaimTurn } from '../db/suspects.ts'
+import { findSuspectTurns, reclaimTurn } from '../db/suspect-turns.ts'
 import type { FullSlots, HeldLane } from '../db/turn-rows.ts'
 import { claimControlTurns, claimTurns, releaseLane } from '../db/turns.ts'
 import type { ReadyTurn } from './prepare-turn.ts'

@@ -6,7 +6,7 @@ import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent
 import { explainById } from '../../src/api/explain/explain.ts'
 import { textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
-import { findSuspectTurns } from '../../src/db/suspects.ts'
+import { findSuspectTurns } from '../../src/db/suspect-turns.ts'
 import { createRejections } from '../../src/identity/rejected-requests.ts'
 import type { Isolation } from '../../src/turns/suspects.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../doubles/test-gateway.ts'

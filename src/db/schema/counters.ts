@@ -1,6 +1,6 @@
 // How many messages and calls have come to which end, kept by triggers, so that no query has to count a million rows.
 // A change is a row of its own: replicas never wait for each other's counts. The sweeper folds changes into counters.
-import { bigint, integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
+import { bigint, date, integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
 import { connection, instantColumn, tenant } from './columns.ts'
 
 const what = () => ({
@@ -31,3 +31,40 @@ export const counterChanges = pgTable('counter_changes', {
   delta: integer('delta').notNull(),
   at: instantColumn('at'),
 })
+
+// What people who are not admitted sent in a day to a connection that any server can send to.
+
+const countColumn = (name: string) => bigint(name, { mode: 'number' }).notNull().default(0)
+
+export const strangerUsage = pgTable(
+  'stranger_usage',
+  {
+    tenant: tenant(),
+    connection: connection(),
+    /** In UTC. */
+    day: date('day').notNull(),
+    /** `unproven` or `unknown`. */
+    kind: text('kind').notNull(),
+    messages: countColumn('messages'),
+    /** Bytes as they came, and as they are kept. */
+    receivedBytes: countColumn('received_bytes'),
+    storedBytes: countColumn('stored_bytes'),
+    /** Messages beyond the day's share: answered, and not kept. */
+    refused: countColumn('refused'),
+  },
+  (t) => [primaryKey({ columns: [t.tenant, t.connection, t.day, t.kind] })],
+)
+
+// One row per tenant that is written to in order to learn something: whether the database takes writes, and whether its clock goes on.
+
+export const storageProbes = pgTable(
+  'storage_probes',
+  {
+    tenant: tenant(),
+    /** When readiness last wrote here. */
+    probedAt: instantColumn('probed_at'),
+    /** The latest time of the database's clock that a gateway saw. In the future: that clock went back. */
+    seenAt: instantColumn('seen_at'),
+  },
+  (t) => [primaryKey({ columns: [t.tenant] })],
+)

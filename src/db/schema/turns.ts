@@ -1,4 +1,5 @@
 // Turns and their journal; timers, and the signals that wake a conversation without a message.
+
 import { sql } from 'drizzle-orm'
 import {
   bigint,
@@ -12,8 +13,7 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core'
-import { connection, createdAt, history, instantColumn, tenant } from './columns.ts'
-
+import { connection, createdAt, history, instantColumn, tenant, workspace } from './columns.ts'
 /** States: running, replied, answered, silent, dead, split. */
 export const turns = pgTable(
   'turns',
@@ -123,5 +123,139 @@ export const signals = pgTable(
   (t) => [
     index('signals_waiting').on(t.conversationId, t.seq).where(sql`state = 'queued'`),
     index('signals_turn').on(t.turnId),
+  ],
+)
+
+// Tasks: work a caller asked for under an id, and where the caller wants to be notified about it. The log of a task is the log of its turns.
+
+/** States: submitted, working, input_required, auth_required; over: completed, failed, cancelled, rejected. */
+export const tasks = pgTable(
+  'tasks',
+  {
+    id: uuid('id').primaryKey(),
+    tenant: tenant(),
+    connection: connection(),
+    agent: text('agent').notNull(),
+    /** Null: every caller who knows the id. */
+    owner: text('owner'),
+    contextId: text('context_id').notNull(),
+    conversationId: uuid('conversation_id').notNull(),
+    state: text('state').notNull(),
+    stateAt: instantColumn('state_at').notNull().defaultNow(),
+    /** What was said when it reached its state. */
+    statusMessage: jsonb('status_message'),
+    dialect: text('dialect').notNull(),
+    metadata: jsonb('metadata').notNull().default(sql`'{}'::jsonb`),
+    /** The message that came last, until a turn takes it: as long as there is one the task is not over. */
+    waitingInboxId: uuid('waiting_inbox_id'),
+    /** A caller wants push notifications: a trigger writes the calls (drizzle/0000_initial.sql). */
+    hasPush: boolean('has_push').notNull().default(false),
+    createdAt: createdAt(),
+    endedAt: instantColumn('ended_at'),
+  },
+  (t) => [
+    // Lists are read and counted from it alone; what was merely said is in none of them.
+    index('tasks_listed')
+      .on(t.tenant, t.connection, t.owner, t.stateAt.desc(), t.id.desc(), t.state, t.agent)
+      .where(sql`status_message -> 'direct' is null`),
+    index('tasks_context').on(t.tenant, t.connection, t.contextId, t.agent, t.owner),
+    index('tasks_conversation').on(t.conversationId),
+    index('tasks_old').on(t.tenant, t.stateAt),
+  ],
+)
+
+/** Where changes of a task's state are posted. What proves us to the receiver is sealed. */
+export const pushConfigs = pgTable(
+  'push_configs',
+  {
+    tenant: tenant(),
+    taskId: uuid('task_id').notNull(),
+    id: text('id').notNull(),
+    url: text('url').notNull(),
+    scheme: text('scheme'),
+    sealedSecrets: jsonb('sealed_secrets'),
+    dialect: text('dialect').notNull(),
+    /** The receiver said that it is gone. */
+    disabledAt: instantColumn('disabled_at'),
+    createdAt: createdAt(),
+  },
+  (t) => [primaryKey({ columns: [t.tenant, t.taskId, t.id] })],
+)
+
+// What paused runs wait for: resolved by compare-and-set, with its workspace.
+
+export const pendingActions = pgTable(
+  'pending_actions',
+  {
+    tenant: tenant(),
+    id: uuid('id').notNull(),
+    turnId: uuid('turn_id').notNull(),
+    conversationId: uuid('conversation_id').notNull(),
+    kind: text('kind').notNull(),
+    summary: text('summary').notNull(),
+    actionHash: text('action_hash').notNull(),
+    action: jsonb('action').notNull(),
+    creator: text('creator'),
+    resolver: text('resolver'),
+    status: text('status').notNull(),
+    expiresAt: instantColumn('expires_at').notNull(),
+    resolvedAt: instantColumn('resolved_at'),
+    agent: text('agent'),
+    sessionId: uuid('session_id'),
+    runId: text('run_id'),
+    toolName: text('tool_name'),
+    toolCallId: text('tool_call_id'),
+    /** Who may decide: every person who reaches it, a person other than the requester, or an operator. */
+    resolvers: text('resolvers').notNull().default('anyone'),
+    /** Where the paused run goes on; ours alone, never shown. */
+    resume: jsonb('resume'),
+    /** The hash of what was decided about; checked again when it is carried out. */
+    decidedHash: text('decided_hash'),
+    resolutionResult: jsonb('resolution_result'),
+    resolutionError: text('resolution_error'),
+    resolutionMetadata: jsonb('resolution_metadata'),
+    createdAt: createdAt(),
+    ...workspace(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.tenant, t.id] }),
+    index('pending_actions_conversation').on(t.conversationId),
+    index('pending_actions_turn').on(t.turnId),
+    index('pending_actions_status').on(t.tenant, t.status, t.createdAt),
+  ],
+)
+
+export const runtimeToolRequests = pgTable(
+  'runtime_tool_requests',
+  {
+    tenant: tenant(),
+    id: uuid('id').notNull(),
+    turnId: uuid('turn_id').notNull(),
+    conversationId: uuid('conversation_id').notNull(),
+    tool: text('tool').notNull(),
+    parameters: jsonb('parameters').notNull(),
+    status: text('status').notNull(),
+    result: jsonb('result'),
+    expiresAt: instantColumn('expires_at'),
+    /** The name the outside knows it by. */
+    requestId: text('request_id'),
+    owner: text('owner'),
+    agent: text('agent'),
+    sessionId: uuid('session_id'),
+    runId: text('run_id'),
+    toolCallId: text('tool_call_id'),
+    /** What every reader may see of it: redacted parameters, runtime facts. */
+    request: jsonb('request'),
+    resume: jsonb('resume'),
+    resolver: text('resolver'),
+    resolvedAt: instantColumn('resolved_at'),
+    createdAt: createdAt(),
+    ...workspace(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.tenant, t.id] }),
+    index('runtime_tool_requests_turn').on(t.turnId),
+    uniqueIndex('runtime_tool_requests_request').on(t.tenant, t.requestId),
+    index('runtime_tool_requests_status').on(t.tenant, t.status, t.createdAt),
   ],
 )

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { statement } from '../../../src/db/client.ts'
-import { readNextDueMs } from '../../../src/db/due.ts'
+import { readNextDueMs } from '../../../src/db/turns.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 import { openTenantDb } from '../../setup/tenant-db.ts'
 

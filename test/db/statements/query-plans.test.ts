@@ -7,11 +7,19 @@ import { strayStatements } from '../../../src/db/erase-traces.ts'
 import { openRoomTurn, openTurnSql } from '../../../src/db/open-turn.ts'
 import { settleSendSql, startSendSql } from '../../../src/db/outbox.ts'
 import { resolveAction } from '../../../src/db/pending-actions.ts'
-import { findPush, savePush } from '../../../src/db/push-configs.ts'
 import { findReceiptSql } from '../../../src/db/receipts.ts'
 import { cancelRunSql, listRunEventsSql } from '../../../src/db/runs.ts'
-import { fireTimers } from '../../../src/db/signals.ts'
-import { cancelTask, findTask, logPositionBefore, readTask, taskNews, taskOfMessage } from '../../../src/db/tasks.ts'
+import {
+  cancelTask,
+  findPush,
+  findTask,
+  logPositionBefore,
+  readTask,
+  savePush,
+  taskNews,
+  taskOfMessage,
+} from '../../../src/db/tasks.ts'
+import { fireTimers } from '../../../src/db/transcripts.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 const hot: readonly Statement[] = [

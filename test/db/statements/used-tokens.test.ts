@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { statement } from '../../../src/db/client.ts'
 import { createSweepStore, defaultRetention } from '../../../src/db/retention.ts'
-import { createUsedTokens } from '../../../src/db/used-tokens.ts'
+import { createUsedTokens } from '../../../src/db/tokens.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 const left = statement('test_used', 'select tenant, key from used_tokens order by tenant, key')

@@ -1,7 +1,7 @@
 // Which failures of statements are a fault of the storage, for how long, and when connections are made anew.
 import { expect, test } from 'vitest'
 import { toStorageError } from '../../../src/db/client.ts'
-import { createFaultWatch } from '../../../src/db/fault-watch.ts'
+import { createFaultWatch } from '../../../src/db/postgres.ts'
 
 const start = () => {
   let now = 0
