@@ -8,7 +8,7 @@ import { partSchema } from './parts.ts'
  * goes by this and not by the words.
  */
 const controlSchema = z.object({
-  /** `door` (access challenge): the sender is told why they have no access. Else the name of the command. */
+  /** `access_challenge`: the sender is told why they have no access. Else the name of the command. */
   about: z.string(),
   /** `accepted` and `rejected`: decided just now. `unclear`: several things wait. The others: why nothing was decided. */
   decision: z
