@@ -136,12 +136,12 @@ export const windowLines = ({ session, head, tail, around, where }: Window): str
   with first_lines as materialized (${transcriptLinesSql(` and ${said}`)} order by m.seq limit ${head}),
   last_lines as materialized (${transcriptLinesSql(` and ${said} and m.seq > coalesce((select max(f.seq) from first_lines f), -1)`)}
     order by m.seq desc limit ${tail}),
-  overheard_lines as materialized (
+  ambient_lines as materialized (
     -- Of a long session only the end is looked through.
     ${transcriptLinesSql(` and m.role = 'ambient' and m.seq > (
       select case when count(*) < ${tail} then -1 else min(l.seq) end from last_lines l)`)}
     order by m.seq desc limit ${around})
-  select * from first_lines union all select * from last_lines union all select * from overheard_lines`
+  select * from first_lines union all select * from last_lines union all select * from ambient_lines`
 }
 
 const transcriptWindow = statement(

@@ -19,8 +19,8 @@ export function parseChatCommand(
  * after the thread that is meant: by the message alone it could not be found what the command is about.
  */
 export function besideThread(thread: InboundMessage['thread']): InboundMessage['thread'] {
-  const fresh = thread.platformVerified ? thread.newThreadKey : (thread.candidates[0] ?? thread.newThreadKey)
-  return renamed({ ...thread, newThreadKey: fresh }, (name) => `${controlPrefix}${name}`)
+  const newThreadKey = thread.platformVerified ? thread.newThreadKey : (thread.candidates[0] ?? thread.newThreadKey)
+  return renamed({ ...thread, newThreadKey }, (name) => `${controlPrefix}${name}`)
 }
 
 /** A sender may call a thread what only the gateway calls one: then it is called otherwise, and by that for good. */
@@ -29,8 +29,8 @@ export function plainThread(thread: InboundMessage['thread']): InboundMessage['t
 }
 
 function renamed(thread: InboundMessage['thread'], rename: (name: string) => string): InboundMessage['thread'] {
-  const also = thread.aliases === undefined ? {} : { also: thread.aliases.map(rename) }
-  return { ...thread, candidates: thread.candidates.map(rename), newThreadKey: rename(thread.newThreadKey), ...also }
+  const aliases = thread.aliases === undefined ? {} : { aliases: thread.aliases.map(rename) }
+  return { ...thread, candidates: thread.candidates.map(rename), newThreadKey: rename(thread.newThreadKey), ...aliases }
 }
 
 function parseSlashCommand(text: string): ControlCommand | undefined {

@@ -159,20 +159,20 @@ function noteToMessage(scene: ActivityContext, said: Said): InboundMessage {
     subject: signer.id,
     thread: noteThread(scene, said),
     replyTo: noteReplyTo(scene, said),
-    ...sharedEffect(scene, said),
+    ...sharedRecordWrite(scene, said),
     ...(at === undefined || Number.isNaN(Date.parse(at)) ? {} : { platformAt: new Date(at).toISOString() }),
   }
 }
 
 /** A deletion names the note and not the agents it was for; one that a community passes on not even its author. */
-function sharedEffect(scene: ActivityContext, said: Said): { readonly effects?: readonly RecordWrite[] } {
+function sharedRecordWrite(scene: ActivityContext, said: Said): { readonly recordWrites?: readonly RecordWrite[] } {
   const { agents, agent, id } = said
   const isPassedOn = addressedCommunity(scene, said.object, said.visibility) !== undefined
   if ((agents.length < 2 && !isPassedOn) || agent !== agents[0]) return {}
   const subject = scene.gated.signer.id
   // Of what only some may read its server says to us, too, that it is not there.
   const value = { agents: [...agents], ...(isPassedOn ? { author: subject } : {}) }
-  return { effects: [{ kind: 'put', family: peerFamilies.shared, key: id, value, subject }] }
+  return { recordWrites: [{ kind: 'put', family: peerFamilies.shared, key: id, value, subject }] }
 }
 
 function noteThreadId({ context, conversation, inReplyTo }: ReadObject, id: string): string {

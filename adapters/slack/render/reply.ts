@@ -93,7 +93,12 @@ function messageCallFor(to: SlackReplyTo, message: BlocksMessage, isLive: boolea
   const account = { account: to.account, ...response }
   if (card === undefined && to.user !== undefined && isPrivate)
     return { method: 'chat.postEphemeral', ...account, payload: { ...payload, user: to.user }, fallbackUser: to.user }
-  if (card === undefined && clicker !== undefined && control?.about === 'access_challenge' && !to.channel.startsWith('D')) {
+  if (
+    card === undefined &&
+    clicker !== undefined &&
+    control?.about === 'access_challenge' &&
+    !to.channel.startsWith('D')
+  ) {
     // A thread that has no answer yet shows nothing to one person: the channel does.
     const { thread_ts: thread, ...place } = payload
     const shown = thread === undefined || thread === to.reply_to_ts ? place : payload
