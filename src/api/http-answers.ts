@@ -51,7 +51,7 @@ const rejectionStatuses: Readonly<
     retryAfterSeconds: 30,
   },
   wrong_agent: { status: 403, remedy: 'this token is for another agent; use one that was made for this one' },
-  bad_signature: { status: 401, remedy: 'sign the raw body with the configured secret' },
+  bad_signature: { status: 401, remedy: 'the signature does not match the configured key or secret' },
   stale_timestamp: { status: 401, remedy: 'check the clock of the sender' },
   future_timestamp: { status: 401, remedy: 'check the clock of the sender' },
   replayed: { status: 401, remedy: 'sign every request anew' },

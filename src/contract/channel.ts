@@ -304,13 +304,13 @@ export function createChannelSay<const Own extends Sentences>(own: Own): Speakin
  *   …
  * })
  */
-export function defineChannel<const Own extends Sentences>(
+export function defineChannel<const Own extends Sentences = Record<never, never>>(
   definition: Omit<ChannelDefinition, 'create' | 'sentences'> & {
-    readonly sentences: Own
+    readonly sentences?: Own
     readonly create: (settings: unknown, deps: SpeakingDeps<Own>) => Adapter
   },
 ): ChannelDefinition {
-  const { channel, sentences } = definition
+  const { channel, sentences = {} as Own } = definition
   const foreign = Object.keys(sentences).find((key) => !key.startsWith(`${channel}.`))
   if (foreign !== undefined)
     throw new GatewayError('config_invalid', `[${channel}] the sentence ${foreign} must be named ${channel}.…`)

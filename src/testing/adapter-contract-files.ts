@@ -7,10 +7,10 @@ import {
   type OpenedFile,
   type Part,
 } from '../contract/index.ts'
-import { attemptAt, replySaying } from './adapter-contract-outbound.ts'
+import { attemptAt, replySaying, withScriptedServer } from './adapter-contract-outbound.ts'
 import { type AdapterFixtures, adapterFor, type DeclareClause } from './adapter-fixtures.ts'
 import { expect } from './expect.ts'
-import { type Fault, type ScriptedServer, startScriptedServer } from './scripted-server.ts'
+import type { Fault, ScriptedServer } from './scripted-server.ts'
 
 const attachment = { id: '018f0000-0000-7000-8000-000000000001', bucket: 'agent-files', path: 'a/b.txt' }
 
@@ -56,7 +56,7 @@ export function declareFileClauses(fixtures: AdapterFixtures, clause: DeclareCla
     expect(await asked(AbortSignal.abort(), { in_reply_to: 'https://a.example/0' })).toEqual([])
   })
   clause('deliver: a file is one upload, and none where there is nothing to upload', async () => {
-    await withVendor(async (server) => {
+    await withScriptedServer(async (server) => {
       server.failAlways('any', { kind: 'answer', ...vendorAnswer(fixtures) })
       expect(await sendFile(fixtures, server, 'some bytes')).toMatchObject({ kind: 'delivered' })
       expect(server.calls.map(({ body }) => fixtures.files?.uploaded(body))).toEqual(['some bytes'])
@@ -90,7 +90,7 @@ function vendorAnswer({ vendor }: AdapterFixtures) {
 async function openWith(fixtures: AdapterFixtures, fault: Fault): Promise<OpenedFile & { readonly said?: string }> {
   const { files } = fixtures
   if (files === undefined) return expect.unreachable('no files in the fixtures')
-  return withVendor(async (server) => {
+  return withScriptedServer(async (server) => {
     server.failBy('any', ({ path }) => (files.isDownload(path) ? fault : { kind: 'answer', ...files.before }))
     const opened = await adapterFor(fixtures, server.origin).openFile?.(files.ref, AbortSignal.timeout(5000))
     if (opened === undefined) return expect.unreachable('openFile is not there')
@@ -123,17 +123,4 @@ async function sendFile(fixtures: AdapterFixtures, { origin }: ScriptedServer, b
 function sourced(text: string) {
   const bytes = new TextEncoder().encode(text)
   return { body: new Blob([bytes]).stream(), size: bytes.length, mimeType: 'text/plain', name: 'a.txt' }
-}
-
-async function withVendor<T>(run: (server: ScriptedServer) => Promise<T>): Promise<T> {
-  const server = await startScriptedServer({
-    notFound: {},
-    routeOf: () => 'any',
-    apply: () => ({ status: 200, body: {} }),
-  })
-  try {
-    return await run(server)
-  } finally {
-    await server.close()
-  }
 }

@@ -54,17 +54,14 @@ function declareRenderClauses(fixtures: AdapterFixtures, clause: DeclareClause):
     const text = fc.array(word, { minLength: 1, maxLength: 2000, size: 'max' }).map((words) => words.join(' '))
     fc.assert(
       fc.property(text, (said) => {
-        const expected = wordless(
-          rendered(replySaying(said))
-            .map(({ call }) => fixtures.textOf(call))
-            .join(''),
-        )
-        for (const { call } of rendered(replySaying(said))) {
-          expect(fixtures.textOf(call).length).toBeLessThanOrEqual(maxTextLength)
-        }
-        expect(expected).toBe(said.trim() === '' ? expected : wordless(visible(said)))
+        const texts = rendered(replySaying(said)).map(({ call }) => fixtures.textOf(call))
+        const longest = Math.max(0, ...texts.map(({ length }) => length))
+        if (longest > maxTextLength) expect.unreachable(`a part of ${longest}, and maxTextLength is ${maxTextLength}`)
+        const [shown, whole] = [wordless(texts.join('')), wordless(visible(said))]
+        if (said.trim() !== '' && shown !== whole) expect.unreachable(firstDifference(shown, whole))
       }),
-      { numRuns: 30 },
+      // Also the search for a smaller text that fails ends with it.
+      { numRuns: 30, interruptAfterTimeLimit: maxRenderMs },
     )
   })
   clause('render: every status has its own text', () => {
@@ -78,11 +75,21 @@ function declareRenderClauses(fixtures: AdapterFixtures, clause: DeclareClause):
     }
   })
   clause('render: hostile markup is inert', () => {
-    expect(fixtures.hostile).not.toEqual([])
+    expect(fixtures.hostile, 'hostile texts in the fixtures').not.toEqual([])
     for (const { said, isInert } of fixtures.hostile) {
       expect(isInert(rendered(replySaying(said)).map(({ call }) => call)), said).toBe(true)
     }
   })
+}
+
+const maxRenderMs = 10_000
+
+/** A whole text can be too long to show. */
+function firstDifference(shown: string, said: string): string {
+  let at = 0
+  while (at < said.length && shown[at] === said[at]) at += 1
+  const around = (text: string) => JSON.stringify(text.slice(Math.max(0, at - 20), at + 20))
+  return `words are lost or added at ${at}: shown ${around(shown)}, said ${around(said)}`
 }
 
 /** Without the control characters no channel carries, in the one Unicode form we keep. */
@@ -131,6 +138,16 @@ function declareDeliverClauses(fixtures: AdapterFixtures, clause: DeclareClause)
     await withVendor(fixtures, { kind: 'answer', ...expected(vendor?.success) }, async (send, server, origins) => {
       await send(attemptAt(1), said)
       expect([...origins]).toEqual([server.origin])
+    })
+    await withScriptedServer(async (elsewhere) => {
+      const headers = { location: `${elsewhere.origin}/` }
+      const redirect: Fault = { kind: 'answer', status: 307, body: '{}', headers }
+      await withVendor(fixtures, redirect, async (send, _server, origins) => {
+        const outcome = await send(attemptAt(1), said)
+        expect(elsewhere.calls.length, 'requests to where a redirect leads; set redirect: "manual"').toBe(0)
+        expect([...origins]).not.toContain(elsewhere.origin)
+        expect(outcome.kind, 'outcome of a redirect').not.toBe('delivered')
+      })
     })
   })
   clause('deliver: the idempotency key is the same on every try', async () => {
@@ -330,21 +347,28 @@ async function withVendor<Result>(
   fault: Fault,
   run: (send: Send, server: ScriptedServer, origins: ReadonlySet<string>, adapter: Adapter) => Promise<Result>,
 ): Promise<Result> {
+  return withScriptedServer((server) => {
+    server.failAlways('any', fault)
+    const origins = new Set<string>()
+    const watched: typeof fetch = (input, init) => {
+      origins.add(new URL(input instanceof Request ? input.url : input).origin)
+      return fetch(input, init)
+    }
+    const adapter = adapterFor(fixtures, server.origin, watched)
+    const send: Send = (attempt, said = 'hello') => adapter.deliver(firstCall(fixtures, adapter, said), attempt)
+    return run(send, server, origins, adapter)
+  })
+}
+
+/** A server that takes every request, for as long as the work lasts. */
+export async function withScriptedServer<Result>(work: (server: ScriptedServer) => Promise<Result>): Promise<Result> {
   const server = await startScriptedServer({
     notFound: {},
     routeOf: () => 'any',
     apply: () => ({ status: 200, body: {} }),
   })
-  server.failAlways('any', fault)
-  const origins = new Set<string>()
-  const watched: typeof fetch = (input, init) => {
-    origins.add(new URL(input instanceof Request ? input.url : input).origin)
-    return fetch(input, init)
-  }
-  const adapter = adapterFor(fixtures, server.origin, watched)
-  const send: Send = (attempt, said = 'hello') => adapter.deliver(firstCall(fixtures, adapter, said), attempt)
   try {
-    return await run(send, server, origins, adapter)
+    return await work(server)
   } finally {
     await server.close()
   }

@@ -80,38 +80,53 @@ export type AdapterFixtures = {
   readonly connection: Connection
   /** The clock while the kit runs. */
   readonly now: number
+  /** The settings as an operator writes them, with the platform's address set to this origin: the stand-in that answers as told. */
   readonly settings: (vendorOrigin: string) => Readonly<Record<string, unknown>>
-  /** Secret settings by name, as they stand in `settings`. */
+  /** The settings that are secret, each by its name with its value in `settings`. None: skip the clause about leaving one out. */
   readonly secrets: Readonly<Record<string, string>>
-  /** A complete environment; each of its variables is required, beside `surroundings`. */
+  /** A complete environment of required variables alone: without any of them the channel says that it is missing. */
   readonly environment: Readonly<Record<string, string>>
   /** Variables that say which way in is meant, where the channel has several. */
   readonly surroundings?: Readonly<Record<string, string>>
+  /** The request as the platform sends it: signed at `at` milliseconds (`now` where it is left out), or with a wrong key. */
   readonly sign: (
     bytes: Uint8Array,
     how?: { readonly key?: 'wrong'; readonly at?: number },
   ) => RawRequest | Promise<RawRequest>
+  /** Headers without which a request is rejected, in small letters. */
   readonly credentialHeaders: readonly string[]
-  /** Payloads with what normalize makes of them, `raw` left out; the first two are two different messages. */
+  /**
+   * Payloads of the platform. `arrived` is the list of events that `normalize` returns for it, `raw` and `once` left out. Three at
+   * least; the first two are one message each, and not the same one.
+   */
   readonly captured: readonly { readonly name: string; readonly payload: unknown; readonly arrived: unknown }[]
+  /** Payloads of what the bot itself said. */
   readonly own: readonly unknown[]
   /** How the subjects of this channel begin; `<channel>:` where nothing is said. */
   readonly subjectPrefixes?: readonly string[]
-  readonly handshake?: { readonly payload: unknown; readonly answer: unknown }
+  /**
+   * How the platform tests its endpoint, and the whole answer: `{ status, headers, body }`. `isUnsigned`: the platform signs no such
+   * request. Every other one must be rejected when it is signed with a wrong key.
+   */
+  readonly handshake?: { readonly payload: unknown; readonly answer: unknown; readonly isUnsigned?: boolean }
   /** Who stands behind the tokens that `sign` shows; without it nobody shows any. */
   readonly callers?: CallerVerifier
   /** Ports that the kit has none of, and those that must lead to the vendor's stand-in. */
   readonly ports?: (vendorOrigin: string, fetcher: typeof fetch) => Partial<ChannelDeps>
   /** Where the outside reaches the gateway; without it nothing is said about that. */
   readonly publicUrl?: string
+  /** Where replies of the kit go, as `normalize` writes it. */
   readonly replyTo: JsonObject
+  /** The words of a rendered call as their reader sees them: escapes taken away. The text is compared with what was to be said. */
   readonly textOf: (call: JsonObject) => string
   /** What a request to the vendor is known by, where that is made from the client id and is not the id itself. */
   readonly keyOf?: (body: unknown) => string
+  /** Words that would be markup or notify people if they went out as they are, and whether the rendered calls hold them harmless. */
   readonly hostile: readonly {
     readonly said: string
     readonly isInert: (calls: readonly JsonObject[]) => boolean
   }[]
+  /** How the platform answers a send. */
   readonly vendor?: {
     readonly success: VendorAnswer
     readonly rateLimit: VendorAnswer
@@ -131,11 +146,11 @@ export type AdapterFixtures = {
     /** The bytes of an upload, as text. */
     readonly uploaded: (body: unknown) => string
   }
-  /** Addresses for what a runtime hands in: one that is ours, and one that belongs to somebody else. */
+  /** Addresses for what a runtime hands in: one that is ours, and one that belongs to another. */
   readonly handed?: { readonly ours: string; readonly foreign: string }
   /** Files that the channel takes out of what it kept itself: one that is there, and one that is gone. */
   readonly ownFiles?: { readonly ref: JsonObject; readonly gone: JsonObject }
-  /** Clauses that cannot apply, each with its reason. */
+  /** Clauses that cannot apply, each with its reason. Those of verbs that the adapter does not implement are skipped by themselves. */
   readonly skips: Readonly<Partial<Record<Clause, string>>>
 }
 

@@ -20,7 +20,8 @@ export function createBotApi(
 ): Api {
   return new Api(settings.botToken.reveal(), {
     apiRoot: settings.apiRoot,
-    fetch: (input: RequestInfo | URL, init?: RequestInit) => deps.fetch(input, init),
+    // The words of a reply are never carried to where a redirect points.
+    fetch: (input: RequestInfo | URL, init?: RequestInit) => deps.fetch(input, { ...init, redirect: 'manual' }),
     timeoutSeconds: timeoutMs / 1000,
   })
 }

@@ -95,7 +95,8 @@ function requestFor({ settings, sendClass }: Deps, call: JsonObject, attempt: At
     ...(sendClass === 'client-id' ? { deduplicate: true } : {}),
   }
   const headers = { 'content-type': 'application/json' }
-  return [url, { method: isEdit ? 'PUT' : 'POST', headers, body: JSON.stringify(body), signal: attempt.signal }]
+  const method = isEdit ? 'PUT' : 'POST'
+  return [url, { method, headers, body: JSON.stringify(body), signal: attempt.signal, redirect: 'manual' }]
 }
 
 async function outcomeOf(response: Response): Promise<DeliveryOutcome> {
