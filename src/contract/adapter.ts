@@ -31,22 +31,26 @@ export type ReceiveResult =
   | { readonly kind: 'read'; readonly events: readonly InboundEvent[] }
   | ({ readonly kind: 'unreadable'; readonly reason: string } & UnparsableEventFacts)
 
-/**
- * One vendor call as data. Primary calls are the answer itself; the others accompany it. `orderKey`: what it goes out in order with,
- * where that is not its conversation. `question` is set by the core after `render`; `expand` keeps it.
- */
+/** One vendor call as data. */
 export type RenderedCall = {
+  /** All that `deliver` needs, as JSON: it is stored, and comes back from there. Never a secret of the connection. */
   readonly call: JsonObject
+  /** True for every call of the answer: its message is answered once they are all delivered. False for what accompanies it. */
   readonly primary: boolean
+  /** What it goes out in order with, where that is not its conversation. */
   readonly orderKey?: string
+  /** Set by the core after `render`; `expand` keeps it. */
   readonly question?: CallQuestion
 }
 
-/** One try at one call. `clientId` is the same for every try of the same row. */
+/** One try at one call. */
 export type Attempt = {
   readonly outboxId: string
+  /** The run whose answer this is. */
   readonly runId: string | undefined
+  /** The first is 1. */
   readonly number: number
+  /** The same for every try of the same call: the key for a platform that takes one. */
   readonly clientId: string
   /** Set when an earlier try may have arrived, so that the text can say so. */
   readonly isMaybeRepeat: boolean
@@ -54,6 +58,7 @@ export type Attempt = {
   readonly liveReference?: string
   /** The call only edits that message: where it cannot, it is refused, and nothing is posted in its place. */
   readonly mustEdit?: boolean
+  /** Of every request of this try: it ends with `capabilities.callTimeoutMs`. */
   readonly signal: AbortSignal
 }
 
@@ -83,7 +88,12 @@ export interface Ingress {
 }
 
 export interface OptionalVerbs {
-  /** `others`: what became of the other messages of a request that is watched, in their order. */
+  /**
+   * What the webhook is answered once everything of it is stored; without it 200 and a line of JSON. `acceptances`: one for each event
+   * that `normalize` returned, in their order, ignored ones too (`accepted`, and `duplicate` for noise). Not asked about what
+   * `normalize` could not read: that is answered 200. `others`: what became of the other messages of a request that is watched, in their
+   * order.
+   */
   acknowledge?(
     acceptances: readonly AcceptResult[],
     result: WatchResult | undefined,
@@ -99,6 +109,7 @@ export interface OptionalVerbs {
   expand?(calls: readonly RenderedCall[], to: JsonObject): Promise<readonly RenderedCall[]>
   /** What stands in the document of an agent's address. */
   readonly webfinger?: WebFinger | undefined
+  /** Looks up whether a call whose outcome is unknown has arrived, where `capabilities.idempotentSend` is `lookup`. */
   reconcile?(call: JsonObject, attempt: Attempt): Promise<LookupOutcome>
   /** Shows a reply while it grows. */
   readonly live?: LiveVerbs | undefined
@@ -145,22 +156,33 @@ export type ScreenHeaders = (head: RequestHead) => Extract<VerifyResult<never>, 
 
 /** What an adapter author writes. */
 export interface AdapterDefinition<Payload, Call extends JsonObject> extends OptionalVerbs {
+  /** The name of the channel, as in its definition. */
   readonly channel: string
+  /** Limits and abilities as data: the core decides by them. */
   readonly capabilities: Capabilities
+  /** Paths of its own beside the webhook, which is `/hooks/<channel>/<connection>`. */
   readonly endpoints?: readonly Endpoint[]
   /** What the operator should know at the start of this connection: the end of a line, in plain words. */
   readonly notice?: string
   /** No message gets here from another machine. */
   readonly isLocalOnly?: boolean
   readonly screenHeaders?: ScreenHeaders
+  /** Whether the platform sent this. Nothing of the body counts before the signature does, the test of an endpoint included. */
   verify(arrival: RawRequest): Promise<VerifyResult<Payload>>
   /**
    * The payload of an inbound event that was verified when it came; without it a rejected event cannot be replayed. Undefined where
    * what is kept does not say who sent it: no sender is guessed.
    */
   payloadOf?(arrival: RawRequest, kept: StoredEventFacts): MaybePayload<Payload>
+  /**
+   * What a verified payload says: messages and ignored events. Pure: no network, no clock. What it throws is kept as dead and answered
+   * 200, so that the platform does not send it for ever: an `UnparsableEventError` by its code, anything else as `normalize_failed`.
+   */
   normalize(payload: Payload, arrival: RawRequest, connection: Connection): readonly InboundEvent[]
-  /** `mayNotify`: names as written, in small letters, that may reach whom they name; any other must notify no person. */
+  /**
+   * A reply as calls, in their order; none where there is nothing to say. Pure. `to`: `InboundMessage.replyTo`, as it was stored.
+   * `mayNotify`: names as written, in small letters, that may reach whom they name; any other must notify no person.
+   */
   render(
     reply: NormalizedResponse,
     to: JsonObject,
@@ -168,6 +190,10 @@ export interface AdapterDefinition<Payload, Call extends JsonObject> extends Opt
     /** A live message may be open: the first call of words finishes it, if `Attempt.liveReference` says so. */
     hasLive: boolean,
   ): readonly (RenderedCall & { readonly call: Call })[]
+  /**
+   * One call to one request with `attempt.signal`, and its answer to an outcome. It follows no redirect. What it
+   * throws counts as `unknown`.
+   */
   deliver(call: Call, attempt: Attempt): Promise<DeliveryOutcome>
   /** Where several conversations share what `limits.conversation` grants: the name of what they share. Pure. */
   limitedBy?(call: Call): string | undefined

@@ -16,7 +16,9 @@ export type RequestSource = 'local' | 'guest' | 'remote'
 /** What came in, before it is verified. */
 export type RawRequest = {
   readonly bytes: Uint8Array
+  /** By their names in small letters. */
   readonly headers: Readonly<Record<string, string>>
+  /** ISO 8601, by the clock of the gateway. */
   readonly receivedAt: string
   readonly from: RequestSource
 }
@@ -34,7 +36,9 @@ export type StoredEventFacts = {
 /** Facts about the connection an inbound event belongs to; normalize gets them as data and so stays pure. */
 export type Connection = {
   readonly tenant: string
+  /** Its name in the configuration, and in the address of its webhook. */
   readonly id: string
+  /** Slug of the agent that answers here. */
   readonly agent: string
   /** Domain of the addresses we mint for this connection's people and agents. */
   readonly domain: string
@@ -42,6 +46,7 @@ export type Connection = {
 
 /** Threads a message asks to join. `platformVerified`: the platform itself says so; otherwise the sender merely claims it. */
 export type ThreadClaim = {
+  /** Names under which the conversation may be known already, the best first. */
   readonly candidates: readonly string[]
   readonly platformVerified: boolean
   /** Conversation to open when no candidate may be joined. */
@@ -78,12 +83,15 @@ export type OmittedContent = {
 /** A message with what accept needs to claim it once and queue it in its conversation. */
 export type InboundMessage = {
   readonly kind: 'message'
+  /** What the agent reads. */
   readonly message: NormalizedMessage
+  /** Slug of the agent it is for: `connection.agent`, unless the request names another. */
   readonly agent: string
   /** The address it was sent to names the agent: no agent that its words name answers instead. */
   readonly isAddressed?: boolean
   /** The platform's identity of this message, the same for every delivery and twin event of it. */
   readonly semanticId: string
+  /** `0` for a new message. What differs between two edits of one, such as the time of the edit: each version counts once. */
   readonly version: string
   /** True where the sender picks the id, so that it must not collide with another sender's. */
   readonly isSenderChosenId: boolean
@@ -91,9 +99,11 @@ export type InboundMessage = {
   readonly isOnceById?: boolean
   /** The id counts whichever agent it is for: with another one it is the same message. */
   readonly isIdForAllAgents?: boolean
+  /** The platform's id of this delivery, by which an operator can ask for it. */
   readonly deliveryId?: string
   /** What proves it, where that counts once. */
   readonly once?: readonly OnceClaim[]
+  /** Who sent it: `<channel>:<the platform's id of the sender>`, as in the evidence. */
   readonly subject?: string
   /** Evidence another gateway attached, as it came. The sender names how that gateway was recognised, not `none`. */
   readonly forwarded?: unknown
@@ -101,7 +111,8 @@ export type InboundMessage = {
   readonly relay?: unknown
   readonly thread: ThreadClaim
   /**
-   * Where the answer goes. Fields called `reply_to_…` say which message it answers and do not make another place. Of these,
+   * Where the answer goes: all that `render` is told of the place. Fields called `reply_to_…` say which message it answers and do not
+   * make another place: a token that answers one message is `reply_to_token`. Of these,
    * `reply_to_as_…` say how it wants to be answered: what wants another manner is answered apart, and an edit that comes in time
    * changes them, and nothing else of it.
    */
@@ -122,14 +133,17 @@ export type InboundMessage = {
   readonly omitted?: OmittedContent
   /** What it changes in the channel's records. */
   readonly recordWrites?: readonly RecordWrite[]
+  /** When the platform says it was sent (ISO 8601). Older than `capabilities.horizonMs`, it is stale and not answered. */
   readonly platformAt?: string
 }
 
 /** An authenticated event that asks for nothing. Noise is on the adapter's closed list and leaves no row. */
 export type IgnoredEvent = {
   readonly kind: 'ignored'
+  /** A code; `own_message` for what the bot itself said. */
   readonly reason: string
   readonly isNoise: boolean
+  /** The platform's id of this delivery: it is told apart by that alone. */
   readonly deliveryId: string
   /** What proves it, where that counts once. Noise claims nothing. */
   readonly once?: readonly OnceClaim[]
@@ -156,6 +170,7 @@ export type IgnoredEvent = {
   readonly isAccountDeleted?: boolean
   /** A person opened a conversation and has said nothing yet: where they could be offered something. */
   readonly opened?: JsonObject
+  /** The payload as it came. */
   readonly raw: unknown
 }
 

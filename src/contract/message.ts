@@ -33,29 +33,41 @@ const clientDataSchema = z.object({
 export const maxClientDataBytes = 60 * 1024
 
 export const channelContextSchema = z.object({
+  /** `connection.id`. */
   connector_id: slugSchema,
+  /** The name of the channel. */
   external_provider: slugSchema,
+  /** The platform's id of the room: modes of `replyPolicy.rooms` are given by it. */
   external_conversation_id: optionalId,
+  /** The platform's id of the message: reactions go to it, and operators ask by it. */
   external_message_id: optionalId,
+  /** The platform's id of the sender. */
   sender_id: optionalId,
+  /** `dm`: a conversation of two, where every message is for the agent. */
   room_kind: z
     .enum(['dm', 'group', 'channel'])
     .nullish()
     .transform((kind) => kind ?? null),
+  /** The bot itself wrote it. */
   from_self: z.boolean().default(false),
   /** What the platform says writes there; left out where it does not say. */
   sender_kind: z.enum(['person', 'machine']).optional(),
+  /** How it says that it is for the agent; whether `none` is answered in a room is `replyPolicy`. */
   addressed: z.enum(['mention', 'reply', 'dm', 'thread', 'command', 'none']).default('none'),
   /**
    * For what is said in the room itself where that begins a thread of its own: what the room's main line is called, so that
    * what was said there before belongs to it. The threads of the room are called so too, with a colon and more behind it.
    */
   main_line: z.string().min(1).max(512).optional(),
+  /** Who can read it there: `direct` its sender and the agent, `private` the members of a room. */
   visibility: z.enum(['public', 'unlisted', 'followers', 'direct', 'private']).default('private'),
+  /** Others it names: `text` as written. */
   mentions: z.array(z.object({ text: z.string(), subject: z.string().optional() })).default([]),
+  /** An edit or a deletion names the message in `target_id`, and has a `version` of its own. */
   event: z.enum(['new', 'edit', 'delete']).default('new'),
   /** Where the message is that came by its address alone: its words are asked for when it is answered. */
   named_at: z.string().max(2048).optional(),
+  /** `id` of the message that an edit or a deletion is about. */
   target_id: z.string().optional(),
   /** It stands in a thread and was shown to the whole room as well. */
   broadcast: z.boolean().optional(),
@@ -130,16 +142,26 @@ export const historicalMessageSchema = z.object({
 })
 
 export const normalizedMessageSchema = z.object({
+  /** The platform's id of the message; an edit of it has it in `channel.target_id`. */
   id: z.string().min(1).max(512).refine(isStorableId, 'no control characters'),
+  /** The platform's id of the conversation. */
   thread_id: z.string().min(1).max(1024).refine(isStorableId, 'no control characters'),
+  /** `id` of the message that this one answers. */
   in_reply_to: z.string().optional(),
+  /** Made by `verifiedSender`. */
   sender: senderSchema,
+  /** Address of the agent: `formatAddress({ local: connection.agent, domain: connection.domain })`. */
   recipient: z.string(),
   parts: z.array(partSchema).min(1).max(maxParts),
+  /** Set by the core. */
   history: z.array(historicalMessageSchema).optional(),
+  /** What the agent may rely on when it replies. */
   recipient_capabilities: recipientCapabilitiesSchema,
+  /** `capabilities.receivedVia`. */
   received_via: z.string().min(1),
+  /** `receivedAt` of the request. */
   received_at: z.iso.datetime({ offset: false }),
+  /** The payload as it came. */
   raw: z.unknown(),
   policy_resolution: z.record(z.string(), z.unknown()).optional(),
   channel: channelContextSchema.optional(),
