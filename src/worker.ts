@@ -128,12 +128,12 @@ export function createWorker(file: ParleyConfig = {}, hooks: WorkerHooks = {}): 
     async queue(batch, env, context) {
       const drainBatch = async () =>
         drainInInvocation(env, context, queueDeadlineMs, await drainOptionsForBatch(batch, env))
-      if (!deadLetters.test(batch.queue)) return logAndRethrow(drainBatch(), logDrainFailed(log))
+      if (!deadLetters.test(batch.queue)) return logAndRethrow(drainBatch(), createDrainFailureReporter(log))
       log.error('wakeup_failed', { count: batch.messages.length })
       batch.ackAll()
     },
     scheduled: (_controller, env, context) =>
-      logAndRethrow(drainInInvocation(env, context, clockDeadlineMs, { after: sweepAfterDrain }), logDrainFailed(log)),
+      logAndRethrow(drainInInvocation(env, context, clockDeadlineMs, { after: sweepAfterDrain }), createDrainFailureReporter(log)),
   }
 }
 
@@ -163,7 +163,7 @@ async function scheduleNextWakeup({ deps, gateway }: Invocation, env: WorkerEnv)
     await env.WAKE.send(wakeMessage, { delaySeconds: Math.max(1, Math.ceil(dueInMs / 1000)) })
 }
 
-const logDrainFailed =
+const createDrainFailureReporter =
   (log: Log) =>
   (problem: string): void =>
     log.error('drain_failed', { problem })

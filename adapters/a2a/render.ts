@@ -182,10 +182,10 @@ function responseToJson(response: NormalizedResponse): JsonObject {
 type Accepted = readonly string[]
 
 export function renderParts(parts: readonly Part[], accepted: Accepted): readonly A2aPart[] {
-  return parts.flatMap((part) => (isKnownPart(part) ? renderPart(part, accepted) : []))
+  return parts.flatMap((part) => (isKnownPart(part) ? toA2aParts(part, accepted) : []))
 }
 
-function renderPart(part: KnownPart, accepted: Accepted): readonly A2aPart[] {
+function toA2aParts(part: KnownPart, accepted: Accepted): readonly A2aPart[] {
   switch (part.kind) {
     case 'text':
       return renderText(part, accepted)

@@ -31,7 +31,7 @@ import {
   withRetries,
 } from './models/failover.ts'
 import type { LanguageModel, Model } from './models/model.ts'
-import { picturePayload } from './models/model-messages.ts'
+import { pictureReferences } from './models/model-messages.ts'
 import {
   hasSeveralSpeakers,
   jsonWithoutMark,
@@ -162,7 +162,7 @@ export function createModelRun(options: NamedOptions, servers: readonly McpServe
 /** What the turn is about, with its pictures where the model takes them. */
 function incomingLine({ files }: ModelAgentOptions, { sender, parts }: NormalizedMessage): Envelope {
   const spoken = spokenEnvelope({ role: 'user', sender, parts })
-  return files === true ? { ...spoken, payload: picturePayload(parts) } : spoken
+  return files === true ? { ...spoken, payload: pictureReferences(parts) } : spoken
 }
 
 /** Asked for in rooms only, and once in a run. */

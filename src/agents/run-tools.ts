@@ -247,11 +247,11 @@ async function offerTools(
   // The journal holds what this very step returned.
   const { tools, rejected } = offered as ServerTools
   const byName = new Map(servers.map((server) => [server.name, server]))
-  return { tools: tools.flatMap((each) => serverTool(each, byName.get(each.server), toolServers)), rejected }
+  return { tools: tools.flatMap((each) => toMcpTools(each, byName.get(each.server), toolServers)), rejected }
 }
 
 /** None for a server that was taken out of the configuration since. */
-function serverTool({ tool, declaration }: ServerTool, server: McpServer | undefined, servers: ToolServers): Tool[] {
+function toMcpTools({ tool, declaration }: ServerTool, server: McpServer | undefined, servers: ToolServers): Tool[] {
   if (server === undefined) return []
   const execute: Tool['execute'] = ({ parameters }, _declaration, context) =>
     servers.call({ server, tool, parameters, declaration }, context)

@@ -3,7 +3,7 @@
 import * as z from 'zod'
 import { GatewayError } from '../contract/index.ts'
 import type { AuditEntry } from '../db/audit.ts'
-import { listAudit } from '../db/audit.ts'
+import { readAuditPage } from '../db/audit.ts'
 import { type FindingId, findingIds } from './audit-config/finding.ts'
 import type { ResourceCommands } from './command.ts'
 import { rejectionSchema } from './explain/schema.ts'
@@ -101,7 +101,7 @@ export const audit = defineResource({
             'bad_request',
             'before and after: give one of them, the log is read in one direction at a time',
           )
-        return listAudit(deps.db, { ...filter, subject: principal, inboxId: inbox }, { limit, before, after })
+        return readAuditPage(deps.db, { ...filter, subject: principal, inboxId: inbox }, { limit, before, after })
       },
     }),
     config: operation({

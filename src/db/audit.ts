@@ -188,7 +188,7 @@ export async function recordAudit(db: Db, line: AuditLine): Promise<void> {
   await db.query(recordAuditSql, [db.tenant, storableJson(line)])
 }
 
-export async function listAudit(
+export async function readAuditPage(
   db: Db,
   filter: AuditFilter,
   { limit, before, after }: AuditPage,

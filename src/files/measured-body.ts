@@ -41,8 +41,8 @@ export async function measureBody(
   const readNextChunk = async (): Promise<Uint8Array | undefined> => {
     const leftMs = deadline - now()
     // Bytes that are there already win over any timer; so the clock is asked as well.
-    const reading = leftMs > 0 ? reader.read() : Promise.reject(idleTimeoutError())
-    const read = await withTimeout(reading, Math.min(limits.idleMs, leftMs), idleTimeoutError).catch(
+    const reading = leftMs > 0 ? reader.read() : Promise.reject(bodyTimeoutError())
+    const read = await withTimeout(reading, Math.min(limits.idleMs, leftMs), bodyTimeoutError).catch(
       (cause: unknown) => {
         state.fault = { kind: 'broken', error: brokenBody(cause) }
         throw state.fault.error
@@ -117,7 +117,7 @@ function joinChunks(chunks: readonly Uint8Array[], limit: number): Uint8Array {
   return whole
 }
 
-const idleTimeoutError = () => new Error('no bytes in time')
+const bodyTimeoutError = () => new Error('no bytes in time')
 
 /** What the network says about a broken body may quote where it came from, so it is not passed on. */
 function brokenBody(cause: unknown): GatewayError {

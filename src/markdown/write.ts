@@ -173,7 +173,7 @@ function inlineMarkdown(nodes: readonly Inline[]): string {
 }
 
 function writeInlineNodes(nodes: readonly Inline[], isLabel: boolean): string {
-  const segments = toInlineSegments(nodes)
+  const segments = toInlineTokens(nodes)
   const { marker, first, last } = chooseDelimiters(segments)
   const write = (segment: Segment, index: number): string => {
     switch (segment.kind) {
@@ -243,7 +243,7 @@ type Segment =
       readonly id: number
     }
 
-function toInlineSegments(nodes: readonly Inline[]): readonly Segment[] {
+function toInlineTokens(nodes: readonly Inline[]): readonly Segment[] {
   const segments: Segment[] = []
   const open = new Set<MarkType>()
   const read = (children: readonly Inline[]) => {

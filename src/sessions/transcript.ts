@@ -29,7 +29,7 @@ export function userEnvelope(message: StoredMessage, facts: TurnFacts): Envelope
 }
 
 /** A line of ambient context, said in the room and not to the agent: no run is about it. */
-export function ambientEnvelope(message: Pick<StoredMessage, 'id' | 'sender' | 'parts' | 'received_at'>): Envelope {
+export function toAmbientEntry(message: Pick<StoredMessage, 'id' | 'sender' | 'parts' | 'received_at'>): Envelope {
   const metadata = { message_id: message.id, sender: reducedSender(message.sender), ambient: true }
   return createEnvelope('user', message.parts, metadata, message.received_at)
 }

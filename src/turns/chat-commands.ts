@@ -249,7 +249,7 @@ function describeAgent({ slug, label, description }: Agent): string {
 
 // /pair CODE: an admin approves a pairing in a chat. Other senders learn nothing, not even whether there is such a code.
 
-async function answerPair({ deps, command, principal, adminGrants, write }: ChatCommandContext): Promise<Sentence> {
+async function approvePairingByCommand({ deps, command, principal, adminGrants, write }: ChatCommandContext): Promise<Sentence> {
   if (adminGrants.length === 0) return say('pairing.admins_only')
   const code = readPairingCode(command.args)
   if (code === undefined) return say('pairing.code_needed', { command: write('pair') })
@@ -346,7 +346,7 @@ const commands = {
   approve: answerDecision,
   reject: answerDecision,
   agents: answerAgents,
-  pair: answerPair,
+  pair: approvePairingByCommand,
   consent: answerConsent,
   help: answerHelp,
 } as const satisfies Readonly<Record<string, Command>>

@@ -12,7 +12,7 @@ import {
   type WaitingMessage,
 } from '../db/turn-rows.ts'
 import type { AmbientRecord } from '../sessions/ambient-context.ts'
-import { ambientEnvelope } from '../sessions/transcript.ts'
+import { toAmbientEntry } from '../sessions/transcript.ts'
 
 /** What admission says of a message. */
 export type Admission = AccessBasis &
@@ -159,7 +159,7 @@ function toAmbientRecord(
 ): AmbientRecord | null {
   if (memory === null) return null
   const { maxBytes, ...kept } = memory
-  const envelope = ambientEnvelope(row.editOf === null ? message : { ...message, id: row.editOf })
+  const envelope = toAmbientEntry(row.editOf === null ? message : { ...message, id: row.editOf })
   const bytes = new TextEncoder().encode(JSON.stringify([envelope.content, envelope.payload])).length
   return bytes > maxBytes ? null : { ...kept, original: row.original?.id ?? null, envelope, bytes }
 }

@@ -11,7 +11,7 @@ import type { TaskWatchers } from '../tasks/task-service.ts'
 /** The end of an agent that is a plain function: it returned, and nothing was counted. */
 export const naturalEnd: RunEnd = { status: 'completed', stopReason: 'natural', usage: {}, budgets: {}, summary: {} }
 
-export function stoppedEnd(cause: StopCause): RunEnd {
+export function runEndFromStopCause(cause: StopCause): RunEnd {
   const status = cause === 'interrupt' ? 'interrupted' : 'cancelled'
   return { ...naturalEnd, status, stopReason: status }
 }
@@ -26,7 +26,7 @@ export function pausedEnd({ actions, requests }: Pick<TurnEnd, 'actions' | 'requ
 export function runEnd(result: ConversationResult, cause: StopCause | undefined): RunEnd {
   const { status, stop_reason } = result.run_outcome
   const ended =
-    status === 'interrupted' && cause !== undefined ? stoppedEnd(cause) : { status, stopReason: stop_reason }
+    status === 'interrupted' && cause !== undefined ? runEndFromStopCause(cause) : { status, stopReason: stop_reason }
   return {
     status: ended.status,
     stopReason: ended.stopReason,

@@ -29,7 +29,7 @@ import type { Rerun } from './rerun.ts'
 import { trackResults } from './result-keeper.ts'
 import { runCommand } from './run-chat-command.ts'
 import { isFirstTry, openRunControl, type RunControl, recallRemotes } from './run-control.ts'
-import { naturalEnd, pausedEnd, stoppedEnd, withUsage } from './run-end.ts'
+import { naturalEnd, pausedEnd, runEndFromStopCause, withUsage } from './run-end.ts'
 import { notifyResumed, type TurnErrors } from './run-log.ts'
 import { createTurnState, type Made, takenFrom } from './run-output.ts'
 import type { TurnServices } from './services.ts'
@@ -166,7 +166,7 @@ async function runControlled(deps: TurnServices, ready: ReadyTurn, start: Start)
     // Its answer is not wanted any more, so that it gave none is no failure.
     const reply = completeReply(stoppedReply(cause), start.facts())
     const { resolved } = opened?.collect() ?? noPauses
-    return { ...nothing, reply, resolved, run: stoppedEnd(cause), events: await control.recorder.rest() }
+    return { ...nothing, reply, resolved, run: runEndFromStopCause(cause), events: await control.recorder.rest() }
   } finally {
     // The turn may end at its deadline while a step's result waits for the database: that is stored first.
     await settled()

@@ -37,7 +37,7 @@ function crashRange(share: SuspectShare, maxCrashes: number): Range {
 }
 
 /** Turns without suspicion, and those that are not run any more. */
-function ordinaryRange(from: number, maxCrashes: number): Range {
+function nonSuspectCrashRange(from: number, maxCrashes: number): Range {
   return { text: `{[0,${from}),[${maxCrashes},)}`, has: (crashes) => crashes < from || crashes >= maxCrashes }
 }
 
@@ -72,11 +72,11 @@ export function createShare(deps: SuspectDeps, suspects: SuspectShare | undefine
     async claim(limit, full) {
       const { isolation } = deps
       if (isolation?.isOffered() === true)
-        return claimSuspectLanes(deps, ordinaryRange(isolation.from, maxCrashes), limit, full)
+        return claimSuspectLanes(deps, nonSuspectCrashRange(isolation.from, maxCrashes), limit, full)
       // Nothing begins beside a suspect but what the gateway answers itself: to stop it, for instance.
       const suspect = await alone.claim()
       if (suspect !== undefined) return suspect.length > 0 ? suspect : claimControlTurns(deps.db, limit)
-      return claimSuspectLanes(deps, ordinaryRange(aloneFrom, maxCrashes), limit, full)
+      return claimSuspectLanes(deps, nonSuspectCrashRange(aloneFrom, maxCrashes), limit, full)
     },
   }
 }
@@ -89,14 +89,14 @@ async function claimSuspectLanes(
   full?: FullSlots,
 ): Promise<readonly HeldLane[]> {
   const lanes = await claimTurns(deps.db, limit, full, range.text)
-  const isInCrashRange = ({ openTurn }: HeldLane): boolean => openTurn === null || range.has(openTurn.crashes)
-  const ours = lanes.filter(isInCrashRange)
+  const belongsToShare = ({ openTurn }: HeldLane): boolean => openTurn === null || range.has(openTurn.crashes)
+  const ours = lanes.filter(belongsToShare)
   for (const { openTurn, connection, agent } of ours) {
     if (openTurn === null || openTurn.crashes === 0) continue
     const { id: turn, traceId: trace, crashes, attempt } = openTurn
     deps.log.warn('turn_suspected', { connection, trace, turn, agent, attempt, crashes })
   }
-  const others = lanes.filter((lane) => !isInCrashRange(lane))
+  const others = lanes.filter((lane) => !belongsToShare(lane))
   await Promise.all(others.map((lane) => releaseLane(deps.db, lane, 0, 'untouched')))
   if (others.length > 0) deps.isolation?.wake()
   return ours

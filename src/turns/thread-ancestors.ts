@@ -2,7 +2,7 @@
 // admitted: a stranger's message never causes a look-up. They are shown like ambient context, and belong to no transcript.
 import type { AgentContext } from '../agents/context.ts'
 import type { AncestorMessage, Envelope, Json, KnownPart, Part, ReferencedMessage } from '../contract/index.ts'
-import { ambientEnvelope } from '../sessions/transcript.ts'
+import { toAmbientEntry } from '../sessions/transcript.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
 import { runUntilAborted } from './turn-signal.ts'
 
@@ -86,5 +86,5 @@ function ancestorToEnvelope({ id, address, name, parts, at }: AncestorMessage, r
   // Shown by a server, and not verified.
   const sender = { address, ...shown, auth_method: 'none', verified: false } as const
   const said: Part[] = [...parts]
-  return ambientEnvelope({ id, sender, parts: said, received_at: at ?? receivedAt })
+  return toAmbientEntry({ id, sender, parts: said, received_at: at ?? receivedAt })
 }

@@ -400,15 +400,15 @@ async function storeFetchedFile({ deps, signal }: FetchContext, file: IncomingFi
 
 function sleepOrAbort(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const cancelSleep = (): void => {
+    const rejectSleep = (): void => {
       clearTimeout(timer)
       reject(signal.reason)
     }
     const timer = setTimeout(() => {
-      signal.removeEventListener('abort', cancelSleep)
+      signal.removeEventListener('abort', rejectSleep)
       resolve()
     }, ms)
-    signal.addEventListener('abort', cancelSleep, { once: true })
-    if (signal.aborted) cancelSleep()
+    signal.addEventListener('abort', rejectSleep, { once: true })
+    if (signal.aborted) rejectSleep()
   })
 }

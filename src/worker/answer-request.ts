@@ -38,7 +38,7 @@ export function isHiddenAdminRequest(request: Request, { isAdminOn }: Pick<Worke
 }
 
 export function hiddenAdminResponse(): Response {
-  return errorAnswerToResponse(errorAnswer(notFound.status, notFound.code, 'see the README for the routes there are'))
+  return toHttpResponse(errorAnswer(notFound.status, notFound.code, 'see the README for the routes there are'))
 }
 
 /** `rejections` outlive the invocation: they are the isolate's. */
@@ -122,10 +122,10 @@ function createReadinessDeps(
 export function failureResponse(error: unknown, log: Log): Response {
   if (isGatewayError(error) && error.code !== 'config_invalid') {
     log.error('invocation_failed', { code: error.code, problem: error.message })
-    return errorAnswerToResponse(failureAnswer(error.code, error.message))
+    return toHttpResponse(failureAnswer(error.code, error.message))
   }
   log.error('invocation_failed', { problem: describeInvocationFailure(error) })
-  return errorAnswerToResponse(
+  return toHttpResponse(
     failureAnswer('internal', 'the gateway cannot work as it is configured; its log says why'),
   )
 }
@@ -135,7 +135,7 @@ function describeInvocationFailure(error: unknown): string {
   return error instanceof Error ? error.name : 'unknown'
 }
 
-function errorAnswerToResponse({ status, headers, body }: ReturnType<typeof errorAnswer>): Response {
+function toHttpResponse({ status, headers, body }: ReturnType<typeof errorAnswer>): Response {
   return new Response(body ?? null, { status, ...(headers === undefined ? {} : { headers }) })
 }
 

@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
-import { listAudit } from '../../src/db/audit.ts'
+import { readAuditPage } from '../../src/db/audit.ts'
 import { statement } from '../../src/db/client.ts'
 import { readLedger } from '../../src/db/receipts.ts'
 import { alice, bob, mallory } from '../conformance/activitypub/signature-setup.ts'
@@ -66,7 +66,7 @@ describeOnDatabase('the limits of the fediverse', (database) => {
     ])
     await settleUntil(gateway, () => robot.received.length >= 10)
     expect(robot.received).toHaveLength(10)
-    const { lines } = await listAudit(gateway.deps.db, { action: 'reply.limit' }, { limit: 10 })
+    const { lines } = await readAuditPage(gateway.deps.db, { action: 'reply.limit' }, { limit: 10 })
     expect(lines).toMatchObject([
       { outcome: 'refused', rule: 'thread 10 in 3600 s, a share of their own', person: robot.id },
     ])

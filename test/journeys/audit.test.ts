@@ -5,7 +5,7 @@ import { submittedResult } from '../../src/agents/client-tools.ts'
 import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
 import type { createApp } from '../../src/api/app.ts'
 import { type AccessRule, GatewayError, textOf } from '../../src/contract/index.ts'
-import { listAudit } from '../../src/db/audit.ts'
+import { readAuditPage } from '../../src/db/audit.ts'
 import { type Database, type Statement, statement } from '../../src/db/client.ts'
 import { getPendingAction, resolvePendingAction } from '../../src/db/pending-actions.ts'
 import { answerToolRequest } from '../../src/db/tool-requests.ts'
@@ -61,7 +61,7 @@ describeOnDatabase('the audit log of a journey', (database) => {
   }
   const settled = () => settleUntil(gateway, async () => (await database().query(unsettled, [])).length === 0, 60_000)
   const lines = async (action: string) =>
-    (await listAudit(gateway.deps.db, { action }, { limit: 100 })).lines.toReversed().map((line) => ({
+    (await readAuditPage(gateway.deps.db, { action }, { limit: 100 })).lines.toReversed().map((line) => ({
       outcome: line.outcome,
       code: line.code,
       actor: line.actor,
@@ -98,7 +98,7 @@ describeOnDatabase('the audit log of a journey', (database) => {
       const forged = await loopbackArrival({ id: 'm9', from: 'ada', text: 'hi' }, { secret: 'another-secret' })
       expect(await gateway.gateway.receive(at, forged)).toMatchObject({ kind: 'rejected', reason: 'bad_signature' })
       await settled()
-      const { lines: all } = await listAudit(gateway.deps.db, { action: 'message.admit' }, { limit: 100 })
+      const { lines: all } = await readAuditPage(gateway.deps.db, { action: 'message.admit' }, { limit: 100 })
       const evidence = { issuer: expect.any(String), method: expect.any(String), assurance: 'platform' }
       const [first] = await idsOf()
       expect(all).toHaveLength(4)
@@ -178,7 +178,7 @@ describeOnDatabase('the audit log of a journey', (database) => {
         { ...about, outcome: 'done', code: null },
         { ...about, outcome: 'refused', code: 'none' },
       ])
-      const { lines: whole } = await listAudit(gateway.deps.db, {}, { limit: 10 })
+      const { lines: whole } = await readAuditPage(gateway.deps.db, {}, { limit: 10 })
       expect(JSON.stringify(whole)).not.toContain(made.body.token)
     })
 
@@ -197,7 +197,7 @@ describeOnDatabase('the audit log of a journey', (database) => {
       ])
       expect(await lines('message.replay')).toMatchObject([{ outcome: 'done', actor }])
       expect(
-        (await listAudit(gateway.deps.db, { inboxId: id }, { limit: 9 })).lines.map((line) => line.action),
+        (await readAuditPage(gateway.deps.db, { inboxId: id }, { limit: 9 })).lines.map((line) => line.action),
       ).toEqual(['message.replay', 'message.admit', 'message.resubmit', 'message.admit'])
     })
 
@@ -263,7 +263,7 @@ describeOnDatabase('the audit log of a journey', (database) => {
         { outcome: 'answered', code: null, actor: null, person: 'test:alice', object: request.id },
         expect.objectContaining({ outcome: 'refused', code: 'not_found', actor }),
       ])
-      const whole = JSON.stringify((await listAudit(gateway.deps.db, {}, { limit: 50 })).lines)
+      const whole = JSON.stringify((await readAuditPage(gateway.deps.db, {}, { limit: 50 })).lines)
       expect(whole).not.toContain('canary')
     })
 
@@ -323,7 +323,7 @@ describeOnDatabase('the audit log of a journey', (database) => {
       expect(rejected).toMatchObject([{ trace: error.trace, reason: 'bad_signature', bytes: bytes.byteLength }])
       expect(JSON.stringify([explanation, rejected])).not.toContain('canary')
       expect(await idsOf()).toEqual([])
-      expect((await listAudit(gateway.deps.db, {}, { limit: 9 })).lines).toEqual([])
+      expect((await readAuditPage(gateway.deps.db, {}, { limit: 9 })).lines).toEqual([])
     })
 
     test('wrong tokens are all remembered, and leave one line a minute and kind with their number', async () => {
@@ -338,7 +338,7 @@ describeOnDatabase('the audit log of a journey', (database) => {
       await app.request('/admin/stats')
       now += 61_000
       await ask('GET', '/admin/stats', undefined, 'canary-wrong')
-      const { lines: written } = await listAudit(gateway.deps.db, { action: 'caller' }, { limit: 9 })
+      const { lines: written } = await readAuditPage(gateway.deps.db, { action: 'caller' }, { limit: 9 })
       expect(written.toReversed().map(({ code, outcome, detail }) => ({ code, outcome, detail }))).toEqual([
         { code: 'bad_token', outcome: 'refused', detail: { count: 1 } },
         { code: 'no_token', outcome: 'refused', detail: { count: 1 } },

@@ -6,7 +6,7 @@ import { explainById } from '../../src/api/explain/explain.ts'
 import type { ReplyLimit } from '../../src/contract/capabilities.ts'
 import { type Adapter, GatewayError, type InboundEvent } from '../../src/contract/index.ts'
 import { senderGroup } from '../../src/contract/sender.ts'
-import { listAudit } from '../../src/db/audit.ts'
+import { readAuditPage } from '../../src/db/audit.ts'
 import { type Database, statement } from '../../src/db/client.ts'
 import { addGrant } from '../../src/db/grants.ts'
 import { readLedger } from '../../src/db/receipts.ts'
@@ -82,7 +82,7 @@ describeOnDatabase('an answer', (database) => {
     return row?.reason == null ? String(row?.state) : `${row.state}(${row.reason})`
   }
   const audited = async (gateway: TestGateway) =>
-    (await listAudit(gateway.deps.db, { action: 'reply.limit' }, { limit: 10 })).lines
+    (await readAuditPage(gateway.deps.db, { action: 'reply.limit' }, { limit: 10 })).lines
 
   beforeEach(async () => {
     vendor = await startVendorStub()

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { webhookAnswer } from '../../src/api/http-answers.ts'
 import type { StrangerSettings } from '../../src/contract/access.ts'
-import { listAudit } from '../../src/db/audit.ts'
+import { readAuditPage } from '../../src/db/audit.ts'
 import { statement } from '../../src/db/client.ts'
 import { addGrant } from '../../src/db/grants.ts'
 import { listPairingGroups } from '../../src/db/pairings.ts'
@@ -70,7 +70,7 @@ describeOnDatabase('strangers', (database) => {
       expect(await listPairingGroups(scene.gateway.deps.db)).toEqual([
         { connection: 'email/default', group: 'flood.example', people: 25, notTaken: 125 },
       ])
-      const { lines } = await listAudit(scene.gateway.deps.db, { action: 'pairing.full' }, { limit: 10 })
+      const { lines } = await readAuditPage(scene.gateway.deps.db, { action: 'pairing.full' }, { limit: 10 })
       expect(lines).toMatchObject([{ outcome: 'refused', code: 'pairings_full', rule: 'flood.example' }])
       expect(scene.gateway.logged.filter(({ event }) => event === 'pairings_full')).toHaveLength(1)
     } finally {
@@ -148,7 +148,7 @@ describeOnDatabase('strangers', (database) => {
     await gateway.settle()
     expect(await subjects()).toHaveLength(4)
     expect(vendor.messages).toHaveLength(2)
-    const { lines } = await listAudit(gateway.deps.db, { action: 'reply.limit' }, { limit: 10 })
+    const { lines } = await readAuditPage(gateway.deps.db, { action: 'reply.limit' }, { limit: 10 })
     expect(lines).toMatchObject([{ rule: 'notices 2 in 3600 s, shared by strangers' }])
   })
 

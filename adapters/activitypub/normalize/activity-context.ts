@@ -96,7 +96,7 @@ export function noteMentions({ tags }: ReadObject): readonly (ReadTag & { readon
 }
 
 /** Agents of ours that it is for. */
-export function addressedAgents(scene: ActivityContext, object: ReadObject, visibility: Visibility): readonly string[] {
+export function recipientAgents(scene: ActivityContext, object: ReadObject, visibility: Visibility): readonly string[] {
   const addressed = agentsByIri(scene, addressees(scene, object))
   if (visibility === 'direct') return addressed
   const mentioned = new Set(

@@ -23,7 +23,7 @@ import { peerFamilies } from '../wire/records.ts'
 import {
   type ActivityContext,
   activityDeliveryId,
-  addressedAgents,
+  recipientAgents,
   addressedCommunity,
   agentHandle,
   agentsByIri,
@@ -54,7 +54,7 @@ export function normalizeNote(
   if (!written.has(object.type)) return [ignoreActivity(scene, 'unknown_object')]
   if (isVote(object)) return [ignoreSilently(scene, 'vote')]
   const visibility = noteVisibility(scene, object)
-  const addressed = addressedAgents(scene, object, visibility)
+  const addressed = recipientAgents(scene, object, visibility)
   if (addressed.length === 0) return [ignoreSilently(scene, 'not_addressed')]
   const silence = reasonForSilence(scene.moderation, signer)
   if (silence !== undefined) return [ignoreActivity(scene, silence)]

@@ -35,7 +35,7 @@ export function deliverTelegram(
       for (let said = countMessages(call); said > 0; said -= 1) pace.count(callChatId(call) ?? 0)
       return sent
     } catch (error) {
-      if (isUnmodifiedError(error)) return { kind: 'delivered', ...editedMessageId(call, edited) }
+      if (isUnmodifiedError(error)) return { kind: 'delivered', ...receiptOfUnchangedEdit(call, edited) }
       const taken = fallbacks.taken(attempt.outboxId)
       const made = {
         call,
@@ -163,7 +163,7 @@ async function callBotApi(api: Api, call: TelegramCall, { deps, attempt, edited 
   }
 }
 
-function editedMessageId(call: TelegramCall, edited: string | undefined): { readonly vendorId?: string } {
+function receiptOfUnchangedEdit(call: TelegramCall, edited: string | undefined): { readonly vendorId?: string } {
   if (edited !== undefined) return { vendorId: edited }
   return call.method === 'editMessageText' ? { vendorId: String(call.payload.message_id) } : {}
 }

@@ -126,7 +126,7 @@ const maxPictures = 8
 const maxBytes = 5_000_000
 
 /** The payload of a line that is shown with pictures. */
-export function picturePayload(parts: readonly Part[]): { readonly pictures?: readonly Picture[] } {
+export function pictureReferences(parts: readonly Part[]): { readonly pictures?: readonly Picture[] } {
   const pictures = parts.flatMap((part) => partPicture(part) ?? []).slice(0, maxPictures)
   return pictures.length === 0 ? {} : { pictures }
 }

@@ -17,7 +17,7 @@ const severityOrder: readonly Severity[] = ['critical', 'warning', 'info']
 
 /** The worst first, then by id. */
 export function auditConfig(facts: ConfigFacts): readonly Finding[] {
-  const groups = [accessFindings, agentFindings, issuerFindings, listenerFindings, tokenFindings, storageFindings]
+  const groups = [accessFindings, agentFindings, issuerFindings, exposureFindings, tokenFindings, storageFindings]
   return groups
     .flatMap((group) => group(facts))
     .toSorted(
@@ -102,7 +102,7 @@ const longEnough = 32
 /** Random text of that length has more, whatever its alphabet. */
 const variedEnough = 8
 
-function listenerFindings(facts: ConfigFacts): readonly Finding[] {
+function exposureFindings(facts: ConfigFacts): readonly Finding[] {
   const { host, publicUrl, metrics, connections, adminToken } = facts
   const found: Finding[] = []
   if (!isLoopbackHostName(host) && publicUrl?.startsWith('https://') !== true)

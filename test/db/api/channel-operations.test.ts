@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { GatewayError, type IgnoredEvent, type Operations } from '../../../src/contract/index.ts'
 import type { Operation } from '../../../src/contract/optional-verbs.ts'
-import { listAudit } from '../../../src/db/audit.ts'
+import { readAuditPage } from '../../../src/db/audit.ts'
 import { statement } from '../../../src/db/client.ts'
 import { createRecords } from '../../../src/db/records.ts'
 import { createGroupCommit } from '../../../src/inbound/group-commit.ts'
@@ -110,7 +110,7 @@ describeOnDatabase('what an operator asks of a channel', (database) => {
       (each) => each.key,
     )
   const stored = () => database().query<Record<string, unknown>>(rows, [])
-  const audited = async () => (await listAudit(gateway.deps.db, { action: 'channel.operate' }, { limit: 10 })).lines
+  const audited = async () => (await readAuditPage(gateway.deps.db, { action: 'channel.operate' }, { limit: 10 })).lines
 
   test('is done in one commit, sent like an answer of its protocol, and written down with who asked', async () => {
     const { status, body } = await ask('guests.admit', { name: 'ada', token: 'xyz-secret' })

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { type AuditFilter, type AuditLine, type AuditPage, listAudit, recordAudit } from '../../../src/db/audit.ts'
+import { type AuditFilter, type AuditLine, type AuditPage, readAuditPage, recordAudit } from '../../../src/db/audit.ts'
 import { statement } from '../../../src/db/client.ts'
 import { createSweepStore } from '../../../src/db/retention.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
@@ -24,12 +24,12 @@ const admitted: AuditLine = {
 describeOnDatabase('the audit log', (database) => {
   const log = (tenant = 'default') => openTenantDb(database(), tenant)
   const seqs = async (filter: AuditFilter, page: AuditPage) =>
-    (await listAudit(log(), filter, page)).lines.map((line) => line.seq)
+    (await readAuditPage(log(), filter, page)).lines.map((line) => line.seq)
 
   test('keeps a line as it was written, with its number and its time', async () => {
     const inboxId = randomUUID()
     await recordAudit(log(), { ...admitted, inboxId, traceId: 'trace', detail: { count: 2 } })
-    const { lines, next } = await listAudit(log(), {}, { limit: 10 })
+    const { lines, next } = await readAuditPage(log(), {}, { limit: 10 })
     expect(next).toBeNull()
     expect(lines).toEqual([
       {
@@ -64,26 +64,26 @@ describeOnDatabase('the audit log', (database) => {
   test('shows a forgotten person as forgotten, in lines that are otherwise as they were', async () => {
     await recordAudit(log(), admitted)
     await recordAudit(log(), made)
-    const before = (await listAudit(log(), {}, { limit: 10 })).lines
+    const before = (await readAuditPage(log(), {}, { limit: 10 })).lines
     await database().query(sql('delete from principals'), [])
-    const after = (await listAudit(log(), {}, { limit: 10 })).lines
+    const after = (await readAuditPage(log(), {}, { limit: 10 })).lines
     expect(after).toEqual(before.map((line) => (line.person === null ? line : { ...line, person: 'forgotten' })))
     expect(await seqs({ subject: 'space:ada' }, { limit: 10 })).toEqual([])
   })
 
   test('is read newest first, page by page, and onwards from a line', async () => {
     for (let count = 0; count < 5; count += 1) await recordAudit(log(), made)
-    expect(await listAudit(log(), {}, { limit: 2 })).toMatchObject({ lines: [{ seq: 5 }, { seq: 4 }], next: 4 })
-    expect(await listAudit(log(), {}, { limit: 2, before: 4 })).toMatchObject({
+    expect(await readAuditPage(log(), {}, { limit: 2 })).toMatchObject({ lines: [{ seq: 5 }, { seq: 4 }], next: 4 })
+    expect(await readAuditPage(log(), {}, { limit: 2, before: 4 })).toMatchObject({
       lines: [{ seq: 3 }, { seq: 2 }],
       next: 2,
     })
-    expect(await listAudit(log(), {}, { limit: 2, before: 2 })).toMatchObject({ lines: [{ seq: 1 }], next: null })
-    expect(await listAudit(log(), {}, { limit: 2, after: 3 })).toMatchObject({
+    expect(await readAuditPage(log(), {}, { limit: 2, before: 2 })).toMatchObject({ lines: [{ seq: 1 }], next: null })
+    expect(await readAuditPage(log(), {}, { limit: 2, after: 3 })).toMatchObject({
       lines: [{ seq: 4 }, { seq: 5 }],
       next: 5,
     })
-    expect(await listAudit(log(), {}, { limit: 2, after: 5 })).toEqual({ lines: [], next: null })
+    expect(await readAuditPage(log(), {}, { limit: 2, after: 5 })).toEqual({ lines: [], next: null })
   })
 
   test.each([
@@ -119,7 +119,7 @@ describeOnDatabase('the audit log', (database) => {
     await recordAudit(log('other'), { ...admitted, connection: 'canary/other' })
     await recordAudit(log(), admitted)
     expect(await seqs({ subject: 'space:ada' }, { limit: 10 })).toEqual([2])
-    expect((await listAudit(log('other'), {}, { limit: 10 })).lines.map((line) => line.connection)).toEqual([
+    expect((await readAuditPage(log('other'), {}, { limit: 10 })).lines.map((line) => line.connection)).toEqual([
       'canary/other',
     ])
   })
