@@ -62,7 +62,8 @@ export function declareJourney(harness: JourneyHarness): void {
     expect(await untilSent(harness, chat, 1)).toEqual([expect.stringContaining('You said: hello')])
     expect(await outcomes(await post(update))).toEqual(['duplicate'])
     expect(await harness.sentTo(chat)).toHaveLength(1)
-  })
+    // The first request has the Worker compiled, which takes a minute on a busy machine.
+  }, 180_000)
 
   test('the gateway refuses an update with a wrong secret, and stores nothing of it', async () => {
     const chat = newChat()
