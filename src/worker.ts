@@ -133,7 +133,10 @@ export function createWorker(file: ParleyConfig = {}, hooks: WorkerHooks = {}): 
       batch.ackAll()
     },
     scheduled: (_controller, env, context) =>
-      logAndRethrow(drainInInvocation(env, context, clockDeadlineMs, { after: sweepAfterDrain }), createDrainFailureReporter(log)),
+      logAndRethrow(
+        drainInInvocation(env, context, clockDeadlineMs, { after: sweepAfterDrain }),
+        createDrainFailureReporter(log),
+      ),
   }
 }
 

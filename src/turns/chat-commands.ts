@@ -249,7 +249,13 @@ function describeAgent({ slug, label, description }: Agent): string {
 
 // /pair CODE: an admin approves a pairing in a chat. Other senders learn nothing, not even whether there is such a code.
 
-async function approvePairingByCommand({ deps, command, principal, adminGrants, write }: ChatCommandContext): Promise<Sentence> {
+async function approvePairingByCommand({
+  deps,
+  command,
+  principal,
+  adminGrants,
+  write,
+}: ChatCommandContext): Promise<Sentence> {
   if (adminGrants.length === 0) return say('pairing.admins_only')
   const code = readPairingCode(command.args)
   if (code === undefined) return say('pairing.code_needed', { command: write('pair') })

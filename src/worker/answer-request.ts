@@ -125,9 +125,7 @@ export function failureResponse(error: unknown, log: Log): Response {
     return toHttpResponse(failureAnswer(error.code, error.message))
   }
   log.error('invocation_failed', { problem: describeInvocationFailure(error) })
-  return toHttpResponse(
-    failureAnswer('internal', 'the gateway cannot work as it is configured; its log says why'),
-  )
+  return toHttpResponse(failureAnswer('internal', 'the gateway cannot work as it is configured; its log says why'))
 }
 
 function describeInvocationFailure(error: unknown): string {

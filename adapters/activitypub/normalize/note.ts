@@ -23,7 +23,6 @@ import { peerFamilies } from '../wire/records.ts'
 import {
   type ActivityContext,
   activityDeliveryId,
-  recipientAgents,
   addressedCommunity,
   agentHandle,
   agentsByIri,
@@ -32,6 +31,7 @@ import {
   noteMentions,
   noteVisibility,
   otherRecipients,
+  recipientAgents,
   safeIri,
 } from './activity-context.ts'
 import { contentWarning, noteParts } from './parts.ts'
