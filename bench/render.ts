@@ -53,7 +53,7 @@ export async function runRender(asked: Asked, say: Say): Promise<ScenarioResults
 /** Theirs are packages of the bench's own, installed before this program was started (bench/run.js). */
 async function loadRenderers(subjects: readonly string[]): Promise<readonly (readonly [string, Renderer])[]> {
   const isRivalAsked = subjects.some((subject) => rivalNames.includes(subject))
-  const file = new URL('./render/rivals.js', import.meta.url).href
+  const file = new URL('../bench/render/rivals.js', import.meta.url).href
   const { rivals }: { rivals: Readonly<Record<string, Renderer>> } = isRivalAsked ? await import(file) : { rivals: {} }
   return subjects.map((subject) => {
     const renderer = own[subject] ?? rivals[subject]
