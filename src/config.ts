@@ -21,11 +21,8 @@ import {
   type AccessRule,
   type ChannelDefinition,
   type ConnectionConfig,
-  GatewayError,
   type Observer,
   parseAddress,
-  type Secret,
-  secret,
 } from './contract/index.ts'
 import { defaultRetention, type RetentionPolicy, retentionProblems } from './db/retention.ts'
 import { parseSealKeys } from './gateway/seal.ts'
@@ -41,6 +38,8 @@ import {
   type TrustedIssuer,
   type TrustedIssuers,
 } from './identity/trust.ts'
+import { GatewayError } from './lib/errors.ts'
+import { type Secret, secret } from './lib/secret.ts'
 import type { SettlePolicy } from './outbound/settle.ts'
 
 import type { TurnPolicy } from './turns/turn-policy.ts'

@@ -4,14 +4,7 @@
 //   bytes -> verify -> normalize -> accept --commit--> 2xx
 //   lane  -> take turn -> identify, admit, merge -> run -> render --commit--> outbox -> deliver -> settle
 
-import type {
-  AcceptResult,
-  InboundMessage,
-  JsonObject,
-  RawRequest,
-  RejectReason,
-  WatchResult,
-} from './contract/index.ts'
+import type { AcceptResult, InboundMessage, RawRequest, RejectReason, WatchResult } from './contract/index.ts'
 import type { WorkerLoopName } from './contract/metrics.ts'
 import type { Db } from './db/client.ts'
 import type { Resubmission } from './db/receipts.ts'
@@ -29,6 +22,7 @@ import {
 } from './inbound/receive.ts'
 import { type RequestTrace, startRequestTrace } from './inbound/request-context.ts'
 import { createSenderLimits } from './inbound/sender-limits.ts'
+import type { JsonObject } from './lib/json-value.ts'
 import type { SlotUse } from './observability/process-metrics.ts'
 import { dispatchLane } from './outbound/deliver.ts'
 import type { GatewayConnection } from './turns/gateway-connection.ts'

@@ -1,7 +1,7 @@
 // Settings of an A2A connection, from parley.config.ts or from the environment.
 import * as z from 'zod'
-import { type EnvironmentReading, secret, secretSchema } from '../../src/contract/index.ts'
-import { splitCommaList } from '../../src/lib/index.ts'
+import { type EnvironmentReading, secretSchema } from '../../src/contract/index.ts'
+import { secret, splitCommaList } from '../../src/lib/index.ts'
 
 const mediaType = z
   .string()

@@ -3,15 +3,12 @@
 import type {
   Attempt,
   DeliveryOutcome,
-  JsonObject,
   PushConfig,
   PushConfigService,
   RunLog,
-  SafeFetch,
-  SafeFetchResult,
   TaskSnapshot,
 } from '../../src/contract/index.ts'
-import { sha256Hex } from '../../src/lib/index.ts'
+import { type JsonObject, type SafeFetch, type SafeFetchResult, sha256Hex } from '../../src/lib/index.ts'
 import type { OwnKey } from './protocol/card-signature.ts'
 import { downgradeResult } from './protocol/legacy.ts'
 import { type A2aCall, type PushCall, stateName } from './protocol/objects.ts'

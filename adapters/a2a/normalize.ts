@@ -5,7 +5,6 @@ import {
   formatAddress,
   type InboundEvent,
   type InboundMessage,
-  type JsonObject,
   type KnownPart,
   maxInlineBytes,
   mintEvidence,
@@ -17,7 +16,7 @@ import {
   type VerifiedSender,
   verifiedSender,
 } from '../../src/contract/index.ts'
-import { encodeBase64, isPlainObject, parseBoundedJson } from '../../src/lib/index.ts'
+import { encodeBase64, isPlainObject, type JsonObject, parseBoundedJson } from '../../src/lib/index.ts'
 import type { A2aCaller, A2aMessage, A2aPart, A2aPayload, AgentChain } from './protocol/objects.ts'
 import type { Dialect } from './protocol/operations.ts'
 import { type Fields, readSendRequest, type SendRequest } from './protocol/requests.ts'

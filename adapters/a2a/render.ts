@@ -2,8 +2,6 @@
 
 import {
   isKnownPart,
-  type Json,
-  type JsonObject,
   type KnownPart,
   type NormalizedResponse,
   type Part,
@@ -15,7 +13,7 @@ import {
   type TaskState,
   textOf,
 } from '../../src/contract/index.ts'
-import { decodeBase64 } from '../../src/lib/index.ts'
+import { decodeBase64, type Json, type JsonObject } from '../../src/lib/index.ts'
 import { htmlToText, partsText } from '../../src/markdown/index.ts'
 import {
   type A2aArtifact,

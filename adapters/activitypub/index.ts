@@ -1,4 +1,5 @@
 // The fediverse channel: every agent is an actor that people on other servers mention, write to and follow.
+
 import {
   type Adapter,
   type ChannelDefinition,
@@ -8,11 +9,10 @@ import {
   connectionConfig,
   createRateLimiter,
   defineAdapter,
-  GatewayError,
   parseSettings,
   requirePort,
-  type SafeFetch,
 } from '../../src/contract/index.ts'
+import { GatewayError, type SafeFetch } from '../../src/lib/index.ts'
 import { createLoopbackFetch } from './actors/fetch-document.ts'
 import { createRemoteLookup } from './actors/remote-lookup.ts'
 import { createOperations } from './admin/operations.ts'

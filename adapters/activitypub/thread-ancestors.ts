@@ -1,12 +1,8 @@
 // Thread ancestors of a mention: a person who asks "what does this mean?" below a post means that post. Fetched after the message
 // was let in, from the servers the posts are on; only what is public, and nothing of people who want no bots.
-import {
-  type AncestorMessage,
-  type AncestorsRequest,
-  GatewayError,
-  type Records,
-  type ReferencedMessage,
-} from '../../src/contract/index.ts'
+
+import type { AncestorMessage, AncestorsRequest, Records, ReferencedMessage } from '../../src/contract/index.ts'
+import { GatewayError } from '../../src/lib/index.ts'
 import type { RemoteLookup } from './actors/remote-lookup.ts'
 import type { MayWrite } from './moderation.ts'
 import { agentsByIri, isOwnIri, type LocalAgents, noteMentions, safeIri } from './normalize/activity-context.ts'

@@ -1,7 +1,6 @@
 // Parses ActivityStreams activities and objects into the one shape the rest of the channel knows. Pure; whatever does not fit is
 // as if it were not there.
-import type { JsonObject } from '../../src/contract/index.ts'
-import { isPlainObject } from '../../src/lib/index.ts'
+import { isPlainObject, type JsonObject } from '../../src/lib/index.ts'
 import type { ReadActivity, ReadAttachment, ReadObject, ReadTag } from './wire/activity.ts'
 
 export type UnreadableActivity = { readonly kind: 'fault'; readonly reason: 'no_type' | 'no_actor' }

@@ -1,13 +1,14 @@
 // The built-in run API: AG-UI's run request, from this machine or with a token, answered in the same request once the run has ended.
+
 import {
   type Adapter,
   type ChannelDefinition,
   defineAdapter,
-  GatewayError,
   type OwnAddress,
   probeOwnAddress,
   type RunLog,
 } from '../../src/contract/index.ts'
+import { GatewayError } from '../../src/lib/index.ts'
 import { aguiFromEnvironment, aguiSettingsSchema } from './config.ts'
 import { deliverAgui } from './deliver.ts'
 import { followRequest } from './live/stream.ts'

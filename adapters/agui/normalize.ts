@@ -6,7 +6,6 @@ import {
   type Connection,
   formatAddress,
   type InboundEvent,
-  type Json,
   maxClientDataBytes,
   maxParts,
   mintEvidence,
@@ -22,7 +21,7 @@ import {
   type VerifiedSender,
   verifiedSender,
 } from '../../src/contract/index.ts'
-import { parseBoundedJson } from '../../src/lib/index.ts'
+import { type Json, parseBoundedJson } from '../../src/lib/index.ts'
 import {
   type AguiPayload,
   aguiSubject,

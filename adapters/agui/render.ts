@@ -1,14 +1,15 @@
 // Renders a reply into the last event of its run, and the request that watches it gets it as JSON. Pure.
+
 import {
   type AcceptResult,
   isKnownPart,
-  type JsonObject,
   type NormalizedResponse,
   type Part,
   type TransportAnswer,
   textPart,
   type WatchResult,
 } from '../../src/contract/index.ts'
+import type { JsonObject } from '../../src/lib/index.ts'
 import { plainText, safeMarkdown } from '../../src/markdown/index.ts'
 import type { AguiCall, Interrupt } from './wire.ts'
 

@@ -6,12 +6,12 @@ import {
   type CallerContext,
   callerId,
   type DescribedRequest,
-  type JsonObject,
   type Part,
   type RecipientCapabilities,
   textPart,
   UnparsableEventError,
 } from '../../src/contract/index.ts'
+import type { JsonObject } from '../../src/lib/index.ts'
 
 /** A caller on the socket of the data folder. */
 const localSubject = 'gw:user/local'

@@ -1,8 +1,8 @@
 // DNS for mail authentication, by Node's resolver or over HTTPS: every answer bounded, cached for a while, and counted for each
 // mail, so that no domain can make a mail expensive. What is not known is never cached.
 
-import { importOnNode } from '../../src/contract/index.ts'
 import {
+  importOnNode,
   LruMap,
   misfit,
   parseJson,

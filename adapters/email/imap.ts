@@ -3,15 +3,8 @@
 
 import type { ImapFlow, SearchObject } from 'imapflow'
 import * as z from 'zod'
-import {
-  type ChannelDeps,
-  GatewayError,
-  type Ingress,
-  importOnNode,
-  type PolledBatch,
-  type Secret,
-} from '../../src/contract/index.ts'
-import { sleep } from '../../src/lib/index.ts'
+import type { ChannelDeps, Ingress, PolledBatch } from '../../src/contract/index.ts'
+import { GatewayError, importOnNode, type Secret, sleep } from '../../src/lib/index.ts'
 import type { ClassifyRecipient, OwnMailRegistry } from './ingress/received.ts'
 import type { ReceivedMail } from './wire/mail.ts'
 

@@ -1,8 +1,8 @@
 // Threading: which conversation a mail asks to join, best guess first, and never by its subject. Accept lets it in only where its
 // proven sender takes part already.
 
-import { type ChannelDeps, GatewayError, type Hmac, type KeyRing } from '../../src/contract/index.ts'
-import { equalInConstantTime, randomHex, sha256Hex } from '../../src/lib/index.ts'
+import type { ChannelDeps, Hmac, KeyRing } from '../../src/contract/index.ts'
+import { equalInConstantTime, GatewayError, randomHex, sha256Hex } from '../../src/lib/index.ts'
 import type { MailHead } from './wire/mail.ts'
 
 /** Ids that are looked at: a reference further away than these joins nothing. */

@@ -5,11 +5,10 @@ import {
   type EnvironmentReading,
   limitsSchema,
   type ReplyMode,
-  secret,
   secretListSchema,
   secretSchema,
 } from '../../src/contract/index.ts'
-import { splitCommaList } from '../../src/lib/index.ts'
+import { secret, splitCommaList } from '../../src/lib/index.ts'
 
 const signingSecretSchema = secretSchema(
   /^[\x21-\x2b\x2d-\x7e]{16,256}$/,

@@ -1,14 +1,7 @@
 // Files at Slack: opened with the bot's token, which goes to Slack's own file hosts and nowhere else, and uploaded.
 import * as z from 'zod'
-import type {
-  ChannelDeps,
-  DeliveryOutcome,
-  JsonObject,
-  OpenedFile,
-  SafeFetch,
-  Secret,
-} from '../../src/contract/index.ts'
-import { createUnpinnedFetch } from '../../src/lib/index.ts'
+import type { ChannelDeps, DeliveryOutcome, OpenedFile } from '../../src/contract/index.ts'
+import { createUnpinnedFetch, type JsonObject, type SafeFetch, type Secret } from '../../src/lib/index.ts'
 import { allowedFileOrigins, type SlackSettings } from './config.ts'
 import { slackDeliveryOutcome } from './deliver/outcome.ts'
 import type { CallWebApi, SlackTokenLookup, WebApiAnswer } from './deliver/web-api.ts'

@@ -1,6 +1,8 @@
 // Live messages on Slack: a native stream in a thread, else a message that is edited. One message either way: a stream that nears
 // its end is stopped and then edited, so nothing continues in another message.
-import type { DeliveryOutcome, FrameOutcome, JsonObject, LiveFrame, LiveVerbs } from '../../src/contract/index.ts'
+
+import type { DeliveryOutcome, FrameOutcome, LiveFrame, LiveVerbs } from '../../src/contract/index.ts'
+import type { JsonObject } from '../../src/lib/index.ts'
 import { streamTree } from '../../src/markdown/index.ts'
 import { isErrorOfClass } from './deliver/outcome.ts'
 import { type Send, sendWithPlainFallback, toSendOutcome } from './deliver/send-message.ts'

@@ -1,6 +1,6 @@
 // Presence on Slack: reactions, the status line, the title of a thread, suggested prompts. None of it is in the ledger.
-import type { JsonObject, PresenceDetails, PresenceUpdate, Starter, TtlStore } from '../../src/contract/index.ts'
-import { LruMap } from '../../src/lib/index.ts'
+import type { PresenceDetails, PresenceUpdate, Starter, TtlStore } from '../../src/contract/index.ts'
+import { type JsonObject, LruMap } from '../../src/lib/index.ts'
 import type { SlackSettings } from './config.ts'
 import { isErrorOfClass } from './deliver/outcome.ts'
 import type { OutboundDeps } from './deliver/web-api.ts'

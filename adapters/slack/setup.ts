@@ -1,17 +1,16 @@
 // `parley slack …`: the operator's commands to set up the app, its manifest, and its health probe.
+
 import {
   type ChannelCommand,
   type ChannelCommands,
   type CommandFlags,
-  GatewayError,
-  type Json,
   type ProbeFact,
   type ProbeProblem,
   type ProbeRequest,
   type ProbeResult,
   probeReport,
-  type Secret,
 } from '../../src/contract/index.ts'
+import { GatewayError, type Json, type Secret } from '../../src/lib/index.ts'
 import { type SlackSettings, slackSettingsSchema } from './config.ts'
 import { type CallWebApi, createWebApiCaller, type WebApiAnswer } from './deliver/web-api.ts'
 import type { SocketWatch } from './socket-mode.ts'

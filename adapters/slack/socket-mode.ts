@@ -2,17 +2,8 @@
 
 import type { SocketModeClient } from '@slack/socket-mode'
 import * as z from 'zod'
-import {
-  type ChannelDeps,
-  GatewayError,
-  type Ingress,
-  importOnNode,
-  type JsonObject,
-  type PolledBatch,
-  type RawRequest,
-  type Secret,
-  type TransportAnswer,
-} from '../../src/contract/index.ts'
+import type { ChannelDeps, Ingress, PolledBatch, RawRequest, TransportAnswer } from '../../src/contract/index.ts'
+import { GatewayError, importOnNode, type JsonObject, type Secret } from '../../src/lib/index.ts'
 
 export type SocketSourceDeps = Pick<ChannelDeps, 'fetch' | 'now'> & {
   readonly own: SocketRequests

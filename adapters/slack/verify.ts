@@ -1,7 +1,7 @@
 // Verifies requests: Slack signs the raw bytes with the app's signing secret and a time. Nothing of the body is believed before
 // that holds.
-import type { Hmac, RawRequest, RequestHead, Secret, VerifyResult } from '../../src/contract/index.ts'
-import { checkClockSkew, parseBoundedJson, verifyHmacSha256 } from '../../src/lib/index.ts'
+import type { Hmac, RawRequest, RequestHead, VerifyResult } from '../../src/contract/index.ts'
+import { checkClockSkew, parseBoundedJson, type Secret, verifyHmacSha256 } from '../../src/lib/index.ts'
 
 /** What the bytes hold, once they are known to be Slack's. */
 export type SlackPayload =

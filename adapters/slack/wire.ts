@@ -1,8 +1,8 @@
 // Slack's payloads as far as Parley reads and writes them: events, interactions, and Web API calls (docs.slack.dev/reference).
 import * as z from 'zod'
-import type { JsonObject } from '../../src/contract/index.ts'
 import * as rules from '../../src/lib/index.ts'
 import {
+  type JsonObject,
   wireLenient as mayList,
   type Reading,
   wireArray,

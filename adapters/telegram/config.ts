@@ -5,11 +5,10 @@ import {
   type EnvironmentReading,
   limitsSchema,
   type ReplyMode,
-  secret,
   secretListSchema,
   secretSchema,
 } from '../../src/contract/index.ts'
-import { splitCommaList } from '../../src/lib/index.ts'
+import { secret, splitCommaList } from '../../src/lib/index.ts'
 
 const tokenSchema = secretSchema(
   /^[0-9]{1,20}:[A-Za-z0-9_-]{1,128}$/,

@@ -2,8 +2,8 @@
 // this file.
 import { type Api, GrammyError, InputFile } from 'grammy/web'
 import * as z from 'zod'
-import type { DeliveryOutcome, FileSource, JsonObject, OpenedFile, SafeFetch } from '../../src/contract/index.ts'
-import { createUnpinnedFetch } from '../../src/lib/index.ts'
+import type { DeliveryOutcome, FileSource, OpenedFile } from '../../src/contract/index.ts'
+import { createUnpinnedFetch, type JsonObject, type SafeFetch } from '../../src/lib/index.ts'
 import type { TelegramSettings } from './config.ts'
 import { type ClientSignal, clientSignal, createBotApi } from './deliver/bot-api.ts'
 import { maxUploadBytes } from './render/files.ts'

@@ -8,9 +8,8 @@ import {
   defineChannel,
   parseSettings,
   type SpeakingDeps,
-  secret,
 } from '../../src/contract/index.ts'
-import { randomHex } from '../../src/lib/index.ts'
+import { randomHex, secret } from '../../src/lib/index.ts'
 import { createBotNameLookup } from './bot-identity.ts'
 import {
   botIdFromToken,

@@ -1,14 +1,7 @@
 // Live messages on Telegram: one message that is edited, or a draft where the operator wants it.
 import { type Api, GrammyError } from 'grammy/web'
-import type {
-  ChannelDeps,
-  FrameOutcome,
-  JsonObject,
-  LiveFrame,
-  LivePreview,
-  LiveVerbs,
-} from '../../src/contract/index.ts'
-import { LruMap } from '../../src/lib/index.ts'
+import type { ChannelDeps, FrameOutcome, LiveFrame, LivePreview, LiveVerbs } from '../../src/contract/index.ts'
+import { type JsonObject, LruMap } from '../../src/lib/index.ts'
 import { streamTree } from '../../src/markdown/index.ts'
 import type { TelegramSettings } from './config.ts'
 import { type ChatRateLimit, clientSignal, containsBotToken, createBotApi } from './deliver/bot-api.ts'

@@ -1,8 +1,8 @@
 // Polling: our own getUpdates loop. The offset moves only when the batch before was committed, so that a crash
 // repeats updates and never loses one.
 import { GrammyError } from 'grammy/web'
-import { type ChannelDeps, GatewayError, type PolledBatch, type RawRequest } from '../../src/contract/index.ts'
-import { sleep } from '../../src/lib/index.ts'
+import type { ChannelDeps, PolledBatch, RawRequest } from '../../src/contract/index.ts'
+import { GatewayError, sleep } from '../../src/lib/index.ts'
 import type { TelegramSettings } from './config.ts'
 import { clientSignal, createBotApi } from './deliver/bot-api.ts'
 import { allowedUpdates } from './wire/update.ts'

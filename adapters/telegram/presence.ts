@@ -1,7 +1,7 @@
 // Presence on Telegram: "… is typing", and eyes on a message that waits. At most once, outside the ledger; a wait that Telegram asks for is kept.
 import { GrammyError } from 'grammy/web'
-import type { ChannelDeps, JsonObject, PresenceDetails, PresenceUpdate } from '../../src/contract/index.ts'
-import { LruMap } from '../../src/lib/index.ts'
+import type { ChannelDeps, PresenceDetails, PresenceUpdate } from '../../src/contract/index.ts'
+import { type JsonObject, LruMap } from '../../src/lib/index.ts'
 import type { TelegramSettings } from './config.ts'
 import { type ChatRateLimit, clientSignal, createBotApi } from './deliver/bot-api.ts'
 import { replyToSchema } from './wire/calls.ts'

@@ -7,14 +7,13 @@ import {
   type CommandContext,
   type CommandFlags,
   type CommandResult,
-  GatewayError,
   type ProbeFact,
   type ProbeProblem,
   type ProbeRequest,
   type ProbeResult,
   probeReport,
 } from '../../src/contract/index.ts'
-import { randomHex } from '../../src/lib/index.ts'
+import { GatewayError, randomHex } from '../../src/lib/index.ts'
 import { type TelegramSettings, telegramSettingsSchema, telegramWebhookUrl } from './config.ts'
 import { clientSignal, createBotApi, redactBotToken } from './deliver/bot-api.ts'
 import { allowedUpdates } from './wire/update.ts'

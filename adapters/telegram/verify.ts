@@ -1,7 +1,7 @@
 // Verifies requests: the secret we gave Telegram with setWebhook must come back in its header. Not a byte of the body is read
 // before.
-import type { RawRequest, RequestHead, Secret, VerifyResult } from '../../src/contract/index.ts'
-import { equalInConstantTime } from '../../src/lib/index.ts'
+import type { RawRequest, RequestHead, VerifyResult } from '../../src/contract/index.ts'
+import { equalInConstantTime, type Secret } from '../../src/lib/index.ts'
 
 export const secretHeader = 'x-telegram-bot-api-secret-token'
 

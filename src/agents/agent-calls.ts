@@ -1,7 +1,8 @@
 // Agent calls: agents of the same gateway that an agent may ask inside its own turn, from code or as tools of a model.
 
 import * as z from 'zod'
-import { isGatewayError, type NormalizedResponse, type Part } from '../contract/index.ts'
+import type { NormalizedResponse, Part } from '../contract/index.ts'
+import { isGatewayError } from '../lib/errors.ts'
 import { partsText } from '../markdown/index.ts'
 import type { SharedBudgets } from './loop/budget.ts'
 import { defineTool, type Tool } from './tools/define-tool.ts'

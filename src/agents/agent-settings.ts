@@ -1,7 +1,8 @@
 // Settings that every agent may declare, model or function, and the check that nothing else was meant.
 import * as z from 'zod'
 import { accessSchema } from '../contract/access.ts'
-import { type AccessRule, type AgentSkill, GatewayError, type Starter } from '../contract/index.ts'
+import type { AccessRule, AgentSkill, Starter } from '../contract/index.ts'
+import { GatewayError } from '../lib/errors.ts'
 
 /** What becomes of a message that comes while the agent is busy in the same conversation. */
 export type BusyPolicy = (typeof busyPolicies)[number]

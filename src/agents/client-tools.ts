@@ -1,7 +1,8 @@
 // Client tools: the request for a tool that a client runs, what of it other readers may see, and the result the client reports.
-import type { Json, JsonObject } from '../contract/index.ts'
+
 import type { ToolAnswer } from '../db/tool-requests.ts'
 import { isPlainObject, sha256Hex } from '../lib/index.ts'
+import type { Json, JsonObject } from '../lib/json-value.ts'
 import type { ToolRequestWish } from './approvals/pauses.ts'
 
 type RequestFacts = { readonly requestId: string; readonly runId: string; readonly timeoutAt: string }

@@ -7,14 +7,13 @@ import type {
   Envelope,
   Fields,
   HistoricalMessage,
-  Json,
-  JsonObject,
   NormalizedMessage,
   RemoteAccess,
 } from '../contract/index.ts'
 import type { ToolOutcome } from '../contract/metrics.ts'
 import type { RemoteHop, RunContext, StepOptions } from '../contract/remote-agent.ts'
 import type { ClientFacts } from '../contract/response.ts'
+import type { Json, JsonObject } from '../lib/json-value.ts'
 import type { AgentCalls } from './agent-calls.ts'
 import type { EndedPause, Pauses } from './approvals/pauses.ts'
 import type { SharedBudgets } from './loop/budget.ts'

@@ -1,13 +1,10 @@
 // An agent behind an HTTP endpoint: it is sent the message, signed, and answers with a response or a stream of server-sent events.
-import {
-  type AgentReply,
-  GatewayError,
-  type NormalizedMessage,
-  type NormalizedResponse,
-  type Secret,
-} from '../contract/index.ts'
+
+import type { AgentReply, NormalizedMessage, NormalizedResponse } from '../contract/index.ts'
 import { normalizedResponseSchema } from '../contract/response.ts'
+import { GatewayError } from '../lib/errors.ts'
 import { readServerSentEvents, toHex, webHmac } from '../lib/index.ts'
+import type { Secret } from '../lib/secret.ts'
 import type { AgentContext } from './context.ts'
 import { chainEndReply } from './remote-agents.ts'
 

@@ -2,7 +2,8 @@
 // know. A line is judged by its type, never by its role.
 
 import { type EnvelopeType, envelopeSchemaId, envelopeTypes } from '../contract/gateway-events.ts'
-import { type Envelope, type Fields, GatewayError } from '../contract/index.ts'
+import type { Envelope, Fields } from '../contract/index.ts'
+import { GatewayError } from '../lib/errors.ts'
 import { isObjectRecord } from '../lib/index.ts'
 
 /** Roles a type has when the row names none. */

@@ -4,13 +4,13 @@ import { envelopeSchemaId, envelopeVersion } from '../contract/gateway-events.ts
 import {
   type AgentReply,
   type Envelope,
-  type JsonObject,
   type NormalizedMessage,
   type RemoteAgent,
   type RemoteMemory,
   textPart,
 } from '../contract/index.ts'
 import { isPlainObject } from '../lib/index.ts'
+import type { JsonObject } from '../lib/json-value.ts'
 import { say } from '../locales/say.ts'
 import type { AgentContext } from './context.ts'
 

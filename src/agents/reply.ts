@@ -4,7 +4,6 @@
 import type { CommandForm } from '../contract/capabilities.ts'
 import {
   type AgentReply,
-  GatewayError,
   isKnownPart,
   maxTextLength,
   type NormalizedResponse,
@@ -13,6 +12,7 @@ import {
   writeCommand,
 } from '../contract/index.ts'
 import { agentResponseSchema } from '../contract/response.ts'
+import { GatewayError } from '../lib/errors.ts'
 import { isPlainObject } from '../lib/index.ts'
 import { joinSentences, type Sentence, say } from '../locales/say.ts'
 import { questionPart } from './approvals/approval-messages.ts'

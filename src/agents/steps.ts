@@ -1,9 +1,11 @@
 // ctx.step: an effect that happens once, journaled. Started is committed before it, finished after it.
-import { GatewayError, isGatewayError, type Json } from '../contract/index.ts'
+
 import type { StepContext, StepOptions } from '../contract/remote-agent.ts'
 import type { StoreWithRetry } from '../contract/store-result.ts'
 import type { JournalStore, RecordedStep, StepAddress, StepEnd, StepState } from '../db/journal.ts'
+import { GatewayError, isGatewayError } from '../lib/errors.ts'
 import { asFields, sortedJson } from '../lib/index.ts'
+import type { Json } from '../lib/json-value.ts'
 import type { AgentContext } from './context.ts'
 
 export type StepDeps = {

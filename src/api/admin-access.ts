@@ -1,11 +1,11 @@
 // Access to the admin routes: callers by their token (an operator's, or one that shows a person what is theirs), scopes per route,
 // and the audit of both.
 import type { Context, Next } from 'hono'
-import { GatewayError, isGatewayError } from '../contract/index.ts'
 import type { WorkspaceScope } from '../contract/workspace-scope.ts'
 import { type AuditLine, recordAudit } from '../db/audit.ts'
 import type { Resolver } from '../db/pending-actions.ts'
 import { authenticateToken, parseBearerHeader, type TokenHolder, type TokenScope } from '../identity/tokens.ts'
+import { GatewayError, isGatewayError } from '../lib/errors.ts'
 import { equalInConstantTime, sha256Hex } from '../lib/index.ts'
 import { errorLogFields } from '../lib/log.ts'
 import type { AppDeps } from './deps.ts'

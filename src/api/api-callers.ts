@@ -2,12 +2,13 @@
 // adapter behind the run route verifies, the gateway's own policy admits; nothing is stored.
 
 import type { Agent } from '../agents/define-agent.ts'
-import type { InboundMessage, JsonObject, RawRequest, RejectReason } from '../contract/index.ts'
+import type { InboundMessage, RawRequest, RejectReason } from '../contract/index.ts'
 import { readCallerAccess } from '../db/caller-access.ts'
 import type { Db } from '../db/client.ts'
 import type { WaitingMessage } from '../db/turn-rows.ts'
 import type { AccessPolicy } from '../identity/access-policy.ts'
 import type { PrincipalResolver } from '../identity/resolve-principal.ts'
+import type { JsonObject } from '../lib/json-value.ts'
 import { admit } from '../turns/admit.ts'
 import type { GatewayConnection } from '../turns/gateway-connection.ts'
 

@@ -1,6 +1,7 @@
 // The gateway's HTTP app: the routes of the resource table and of channels, behind what holds for all of them.
 import { type Context, Hono, type Next } from 'hono'
-import { GatewayError, isPlainId, plainIdRemedy } from '../contract/index.ts'
+import { isPlainId, plainIdRemedy } from '../contract/index.ts'
+import { GatewayError } from '../lib/errors.ts'
 import { authenticateOperator, recordRefusedCallers } from './admin-access.ts'
 import { addEndpointRoutes } from './channel-routes.ts'
 import { createCorsMiddleware, crossSiteAwareSource, refuseForeignPages } from './cross-origin.ts'

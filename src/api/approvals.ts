@@ -4,7 +4,6 @@ import * as z from 'zod'
 import { requireResolved } from '../agents/approvals/approval-messages.ts'
 import { pendingActionStatuses, readDecision } from '../agents/approvals/pending-action.ts'
 import { approverWords } from '../agents/approvals/terms.ts'
-import { cleanText, GatewayError } from '../contract/index.ts'
 import type { ActionLine, Verdict } from '../db/pending-actions.ts'
 import {
   countPendingActions,
@@ -12,6 +11,8 @@ import {
   listPendingActions,
   resolvePendingAction,
 } from '../db/pending-actions.ts'
+import { cleanText } from '../lib/clean-text.ts'
+import { GatewayError } from '../lib/errors.ts'
 import { callerResolver, recordAct } from './admin-access.ts'
 import { exampleId, factLines, type ResourceCommands } from './command.ts'
 import {

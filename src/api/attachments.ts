@@ -1,9 +1,10 @@
 // Files over HTTP: uploads and their fresh URLs, downloads by signed URL, and the operator's list.
 import type { Context } from 'hono'
 import * as z from 'zod'
-import { callerId, GatewayError, plainIdRemedy } from '../contract/index.ts'
+import { callerId, plainIdRemedy } from '../contract/index.ts'
 import type { AttachmentDescriptor, AttachmentService, StoreOutcome } from '../files/attachment.ts'
 import { serveFile } from '../files/serve-file.ts'
+import { GatewayError } from '../lib/errors.ts'
 import { actorName, recordAct } from './admin-access.ts'
 import type { ApiCaller } from './api-callers.ts'
 import { exampleId, factLines, type ResourceCommands } from './command.ts'

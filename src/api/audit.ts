@@ -1,9 +1,9 @@
 // The audit log, who decided what and why; what was rejected lately; weak settings. There is no operation that changes a line.
 
 import * as z from 'zod'
-import { GatewayError } from '../contract/index.ts'
 import type { AuditEntry } from '../db/audit.ts'
 import { readAuditPage } from '../db/audit.ts'
+import { GatewayError } from '../lib/errors.ts'
 import { type FindingId, findingIds } from './audit-config/finding.ts'
 import type { ResourceCommands } from './command.ts'
 import { rejectionSchema } from './explain/schema.ts'

@@ -1,7 +1,8 @@
 // Connections, agents and the ledger: what a gateway has, how it stands, and what can be asked of its channels.
 import * as z from 'zod'
 import { type AgentFacts, agentLine } from '../agents/agent-settings.ts'
-import { formatAddress, GatewayError, isGatewayError } from '../contract/index.ts'
+import { formatAddress } from '../contract/index.ts'
+import { GatewayError, isGatewayError } from '../lib/errors.ts'
 import type { GatewayConnection } from '../turns/gateway-connection.ts'
 import { actorName, recordAct } from './admin-access.ts'
 import type { ResourceCommands } from './command.ts'

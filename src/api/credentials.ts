@@ -1,8 +1,10 @@
 // Tokens and keys: listed, created, revoked, rotated. The answer to a creation is the only place a token is ever shown.
 import * as z from 'zod'
-import { cleanText, GatewayError, isPlainSubject } from '../contract/index.ts'
+import { isPlainSubject } from '../contract/index.ts'
 import { readWorkspaceScope, type WorkspaceScope, workspaceKey } from '../contract/workspace-scope.ts'
 import { createToken, type TokenScope, tokenScopes } from '../identity/tokens.ts'
+import { cleanText } from '../lib/clean-text.ts'
+import { GatewayError } from '../lib/errors.ts'
 import { createIdSource } from '../lib/ids.ts'
 import { sha256Hex } from '../lib/index.ts'
 import { actorName, recordAct } from './admin-access.ts'

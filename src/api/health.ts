@@ -2,7 +2,7 @@
 // callers through the socket of the data folder, and callers with an operator's token, which may be one for reading.
 import type { Context } from 'hono'
 import * as z from 'zod'
-import { GatewayError } from '../contract/index.ts'
+import { GatewayError } from '../lib/errors.ts'
 import { healthMetrics } from '../observability/health-metrics.ts'
 import { formatPrometheus, prometheusContentType } from '../observability/prometheus.ts'
 import { holdsOperatorToken } from './admin-access.ts'

@@ -2,10 +2,11 @@
 
 import * as z from 'zod'
 import { approvalCode } from '../agents/approvals/approval-messages.ts'
-import { callerId, type Envelope, GatewayError, isKnownPart, type KnownPart, type Part } from '../contract/index.ts'
+import { callerId, type Envelope, isKnownPart, type KnownPart, type Part } from '../contract/index.ts'
 import type { ThreadLine, ThreadWait } from '../db/threads.ts'
 import { readThread } from '../db/threads.ts'
 import type { AttachmentDescriptor } from '../files/attachment.ts'
+import { GatewayError } from '../lib/errors.ts'
 import { toHistoricalMessage } from '../sessions/transcript.ts'
 import type { ApiCaller } from './api-callers.ts'
 import { isServedToCaller } from './attachments.ts'

@@ -1,6 +1,6 @@
 // Identifies the caller of an API route, or gives the answer that rejects them: the same words as for a message.
 import type { Context } from 'hono'
-import { GatewayError } from '../contract/index.ts'
+import { GatewayError } from '../lib/errors.ts'
 import type { ApiCaller, CallerRequest, CallerVerdict } from './api-callers.ts'
 import type { AppDeps } from './deps.ts'
 import { toResponse, webhookAnswer } from './http-answers.ts'

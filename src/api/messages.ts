@@ -1,7 +1,7 @@
 // Messages and what became of them: the ledger, those that ended without an answer, deliveries, and replays.
 
 import * as z from 'zod'
-import { GatewayError, type HistoricalMessage, type NormalizedMessage } from '../contract/index.ts'
+import type { HistoricalMessage, NormalizedMessage } from '../contract/index.ts'
 import {
   countFailedDeliveries,
   type DeliveryLine,
@@ -15,6 +15,7 @@ import {
   readLedger,
   retryDelivery,
 } from '../db/receipts.ts'
+import { GatewayError } from '../lib/errors.ts'
 import { actorName, getAdmittedCaller, recordAct } from './admin-access.ts'
 import { exampleId, factLines, type ResourceCommands } from './command.ts'
 import { withoutErrorTexts } from './explain/explain.ts'

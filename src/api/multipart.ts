@@ -1,5 +1,5 @@
 // multipart/form-data (RFC 7578, RFC 2046 §5.1) as it flows: part by part, each part's bytes as a stream.
-import { GatewayError } from '../contract/index.ts'
+import { GatewayError } from '../lib/errors.ts'
 
 export type FormPart = {
   readonly name: string

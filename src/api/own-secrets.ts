@@ -1,6 +1,7 @@
 // Keys and tokens that this gateway generated for itself: what each protects, how old it is, and its rotation.
-import { GatewayError } from '../contract/index.ts'
+
 import type { Resealed } from '../db/reseal.ts'
+import { GatewayError } from '../lib/errors.ts'
 
 /** Every kind there is. Keys of channels are called `connection#name`, by the name they are kept under. */
 export const secretKinds = [

@@ -1,7 +1,6 @@
 // Pairings: people the gateway does not know yet, listed, approved and rejected by the code they were given.
 
 import * as z from 'zod'
-import { GatewayError } from '../contract/index.ts'
 import {
   approvePairing,
   listPairingGroups,
@@ -13,6 +12,7 @@ import {
   rejectPairing,
 } from '../db/pairings.ts'
 import { formatPairingCode, readPairingCode } from '../identity/pairing.ts'
+import { GatewayError } from '../lib/errors.ts'
 import { actorName } from './admin-access.ts'
 import type { ResourceCommands } from './command.ts'
 import {

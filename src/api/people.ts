@@ -1,12 +1,12 @@
 // People: every subject a decision was made about, their grants, which subjects are one person, and the erasure of a person.
 
 import * as z from 'zod'
-import { GatewayError } from '../contract/index.ts'
 import type { ErasedCounts } from '../db/erase-person.ts'
 import { addGrant, type GrantLine, grantRoles, listGrants, revokeGrant } from '../db/grants.ts'
 import type { PrincipalLine } from '../db/principals.ts'
 import { linkIdentity, listIdentityLinks, listPrincipals, unlinkIdentity } from '../db/principals.ts'
 import { countPersonData, erasePerson } from '../identity/erase.ts'
+import { GatewayError } from '../lib/errors.ts'
 import { actorName } from './admin-access.ts'
 import { exampleId, formatInstant, type ResourceCommands } from './command.ts'
 import {

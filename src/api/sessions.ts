@@ -3,9 +3,11 @@
 
 import type { Context } from 'hono'
 import * as z from 'zod'
-import { cleanText, type Envelope, type Fields, GatewayError } from '../contract/index.ts'
+import type { Envelope, Fields } from '../contract/index.ts'
 import type { SessionScope, TranscriptLine } from '../db/sessions.ts'
 import { deleteSession, findSession, listSessions, readTranscript, renameSession } from '../db/sessions.ts'
+import { cleanText } from '../lib/clean-text.ts'
+import { GatewayError } from '../lib/errors.ts'
 import { actorName, getAdmittedCaller, recordAct } from './admin-access.ts'
 import { exampleId, factLines, type ResourceCommands } from './command.ts'
 import {

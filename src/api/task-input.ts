@@ -1,7 +1,7 @@
 // The input of a task request, in the many ways the contract allows, and the agents that may execute it. Pure but for ids.
 
 import type { AgentFacts } from '../agents/agent-settings.ts'
-import type { Json, JsonObject } from '../contract/index.ts'
+import type { Json, JsonObject } from '../lib/json-value.ts'
 import { type ExecutionTarget, type TaskInput, taskInputSchema, taskSchemaIds } from './task-schemas.ts'
 
 export type TaskOrder = {

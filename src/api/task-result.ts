@@ -1,11 +1,10 @@
 // The result of a task: the state of its row, and what the agent said; an agent that answers with a result of its own is heard
 // in everything but whose it is. Pure.
+
 import {
   type Fields,
   isFinalState,
   isKnownPart,
-  type Json,
-  type JsonObject,
   type Part,
   type Task,
   type TaskSnapshot,
@@ -13,6 +12,7 @@ import {
   textOf,
 } from '../contract/index.ts'
 import { isPlainObject, jsonByteLength } from '../lib/index.ts'
+import type { Json, JsonObject } from '../lib/json-value.ts'
 import { type TaskResult, taskSchemaIds, taskStatuses } from './task-schemas.ts'
 
 const statusByTaskState: Readonly<Record<TaskState, TaskResult['status']>> = {

@@ -1,16 +1,11 @@
 // /api/v1/tasks: tasks that a caller creates under an id of their own and comes back to. A thin layer: a task is a message of its
 // caller to an agent, its run is that agent's run, and what is shown of it is what is stored.
 import type { Context } from 'hono'
-import {
-  GatewayError,
-  type InboundMessage,
-  isFinalState,
-  type JsonObject,
-  type Task,
-  type TaskSnapshot,
-} from '../contract/index.ts'
+import { type InboundMessage, isFinalState, type Task, type TaskSnapshot } from '../contract/index.ts'
 import { isForOtherAgent } from '../identity/resolve-principal.ts'
+import { GatewayError } from '../lib/errors.ts'
 import { parseBoundedJson, readBody } from '../lib/index.ts'
+import type { JsonObject } from '../lib/json-value.ts'
 import type { ApiCaller } from './api-callers.ts'
 import type { AppDeps } from './deps.ts'
 import { errorAnswer, taskRefusedAnswer, taskTakenAnswer, tooLarge, toResponse } from './http-answers.ts'

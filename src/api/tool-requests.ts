@@ -2,7 +2,6 @@
 
 import * as z from 'zod'
 import { cancelledResult, submittedResult } from '../agents/client-tools.ts'
-import { GatewayError } from '../contract/index.ts'
 import {
   answerToolRequest,
   getToolRequest,
@@ -10,6 +9,7 @@ import {
   type ToolAnswer,
   toolRequestStatuses,
 } from '../db/tool-requests.ts'
+import { GatewayError } from '../lib/errors.ts'
 import { callerResolver, recordAct } from './admin-access.ts'
 import { exampleId, factLines, type ResourceCommands } from './command.ts'
 import {

@@ -1,13 +1,9 @@
 // Answers webhooks and other inbound requests once their body is read: received by the gateway, and the result as an answer. The
 // same for every ingress.
-import {
-  isGatewayError,
-  type ListenResult,
-  type RawRequest,
-  type RequestHead,
-  type TransportAnswer,
-} from '../contract/index.ts'
+
+import type { ListenResult, RawRequest, RequestHead, TransportAnswer } from '../contract/index.ts'
 import type { Received } from '../inbound/receive.ts'
+import { isGatewayError } from '../lib/errors.ts'
 import { errorLogFields } from '../lib/log.ts'
 import type { GatewayConnection } from '../turns/gateway-connection.ts'
 import type { AppDeps } from './deps.ts'

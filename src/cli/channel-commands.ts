@@ -2,16 +2,16 @@
 
 import { open } from 'node:fs/promises'
 import type { ArgsDef } from 'citty'
-import {
-  type ChannelCommand,
-  type ChannelCommands,
-  type CommandContext,
-  type CommandFlags,
-  isGatewayError,
-  type OperatingCommand,
-  type OperatingContext,
-  type OperationResponse,
+import type {
+  ChannelCommand,
+  ChannelCommands,
+  CommandContext,
+  CommandFlags,
+  OperatingCommand,
+  OperatingContext,
+  OperationResponse,
 } from '../contract/index.ts'
+import { isGatewayError } from '../lib/errors.ts'
 import { CommandError, exitCodes, wrongUsage } from './command-error.ts'
 import { defineCommand, type Group, type Node } from './command-line.ts'
 import { confirmOrAbort, yesArg } from './flags.ts'

@@ -1,6 +1,6 @@
 // Exit codes that scripts rely on, and the error that carries one.
 
-import { isGatewayError } from '../contract/index.ts'
+import { isGatewayError } from '../lib/errors.ts'
 
 export const exitCodes = { ok: 0, failed: 1, usage: 2, notFound: 3, unreachable: 4 } as const
 

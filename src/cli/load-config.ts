@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { channels } from '../channels.ts'
 import { type Config, type Environment, loadConfig, type ParleyConfig } from '../config.ts'
-import { GatewayError, isGatewayError } from '../contract/index.ts'
+import { GatewayError, isGatewayError } from '../lib/errors.ts'
 import { CommandError, type ExitCode, exitCodes, isDatabaseUnavailable } from './command-error.ts'
 
 const fileNames = ['parley.config.ts', 'parley.config.js', 'parley.config.mjs']

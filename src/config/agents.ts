@@ -4,7 +4,7 @@ import { type Agent, defineAgent } from '../agents/define-agent.ts'
 import { demoAgent } from '../agents/demo-agent.ts'
 import type { LanguageModel } from '../agents/models/model.ts'
 import { openAiCompatible } from '../agents/models/openai-compatible.ts'
-import { secret } from '../contract/index.ts'
+import { secret } from '../lib/secret.ts'
 import { findDuplicates } from './name-checks.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>

@@ -1,8 +1,9 @@
 // Attachment settings, where files are stored and how large they may be: a section of the configuration file, or variables of the
 // environment.
 import * as z from 'zod'
-import { GatewayError, type Secret, secret } from '../contract/index.ts'
 import type { BlobStore } from '../files/blob-store.ts'
+import { GatewayError } from '../lib/errors.ts'
+import { type Secret, secret } from '../lib/secret.ts'
 
 export type S3Options = {
   /** Scheme and host, such as https://s3.eu-central-1.amazonaws.com or http://127.0.0.1:9000. */

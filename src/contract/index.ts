@@ -8,14 +8,6 @@
 //   call        one vendor request as data                delivery  a call on its way, with its attempts
 //   lane        a conversation's place in the turn queue  step      one journaled effect inside a turn
 
-export { cleanFileName, cleanName, cleanText } from '../lib/clean-text.ts'
-export { GatewayError, isGatewayError } from '../lib/errors.ts'
-export { importOnNode } from '../lib/import-on-node.ts'
-export type { Json, JsonObject } from '../lib/json-value.ts'
-export type { Log } from '../lib/log.ts'
-export type { SafeFetch, SafeFetchResult } from '../lib/safe-fetch-port.ts'
-export type { Secret } from '../lib/secret.ts'
-export { secret } from '../lib/secret.ts'
 export type { Say, Sentence } from '../locales/say.ts'
 export { say } from '../locales/say.ts'
 export type { AccessRule } from './access.ts'

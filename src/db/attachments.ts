@@ -1,7 +1,8 @@
 // Rows of attachments. Bytes are written to a blob store between `begin` and `finish`; an upload that dies in between is swept.
 
-import { cleanText, GatewayError, isGatewayError } from '../contract/index.ts'
 import type { AttachmentDescriptor, AttachmentOrigin, AttachmentOwner } from '../files/attachment.ts'
+import { cleanText } from '../lib/clean-text.ts'
+import { GatewayError, isGatewayError } from '../lib/errors.ts'
 import { auditedAct } from './audit.ts'
 import { type Database, historyTimeSql, statement, storableJson } from './client.ts'
 

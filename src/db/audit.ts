@@ -1,6 +1,6 @@
 // The audit log: who decided what, and why. Lines are written once; nothing here changes or removes one.
 
-import type { JsonObject } from '../contract/index.ts'
+import type { JsonObject } from '../lib/json-value.ts'
 import { type Db, isoTime, statement, storableJson } from './client.ts'
 
 // How a statement writes its audit line: a decision and its line are one commit, so neither exists without the other.

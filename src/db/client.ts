@@ -1,7 +1,8 @@
 // The database client as the stores use it: named statements, short transactions, NOTIFY, and the SQL helpers they share. A direct
 // connection and Hyperdrive implement it.
 
-import { cleanText, GatewayError } from '../contract/index.ts'
+import { cleanText } from '../lib/clean-text.ts'
+import { GatewayError } from '../lib/errors.ts'
 import type { IdSource } from '../lib/ids.ts'
 import type { TakeOver } from './take-over.ts'
 

@@ -1,6 +1,8 @@
 // Installations: the accounts a connection's app was installed into. Credentials are sealed before they come here and opened
 // after.
-import type { Installation, Installations, JsonObject } from '../contract/index.ts'
+
+import type { Installation, Installations } from '../contract/index.ts'
+import type { JsonObject } from '../lib/json-value.ts'
 import { type Database, statement, storableJson } from './client.ts'
 
 /** Port: makes text unreadable without the operator's key. `about` is bound to it: text sealed for another use does not open. */

@@ -1,5 +1,5 @@
 // The journal of a turn: every effect is a step row, started before it and finished after it.
-import type { Json } from '../contract/index.ts'
+import type { Json } from '../lib/json-value.ts'
 import { type Db, type Param, statement } from './client.ts'
 
 export type StepAddress = {

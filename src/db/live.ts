@@ -1,6 +1,7 @@
 // Rows written while a turn runs, under the fence of its lane: live messages, and notices to people who wait behind one.
 import type { QueuedCall } from '../contract/delivery.ts'
-import type { JsonObject, NormalizedResponse } from '../contract/index.ts'
+import type { NormalizedResponse } from '../contract/index.ts'
+import type { JsonObject } from '../lib/json-value.ts'
 import { type Db, statement, storableJson } from './client.ts'
 import { rowVersion } from './row-version.ts'
 

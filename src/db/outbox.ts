@@ -1,7 +1,7 @@
 // The outbox: send lanes are claimed, calls started, settled and released, every write fenced. One row is one vendor call.
 import type { RateLimit } from '../contract/capabilities.ts'
 import type { QueuedCall } from '../contract/delivery.ts'
-import type { JsonObject } from '../contract/index.ts'
+import type { JsonObject } from '../lib/json-value.ts'
 import { type Db, historyEntrySql, historyTimeSql, type Param, statement, storableJson } from './client.ts'
 import {
   isCallSettledSql,

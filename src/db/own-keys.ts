@@ -1,6 +1,7 @@
 // Keys that a channel generated for itself, the same for every replica. Sealed before they come here, unless they need no seal.
 
-import { type ChannelKeys, isGatewayError, type KeyRing } from '../contract/index.ts'
+import type { ChannelKeys, KeyRing } from '../contract/index.ts'
+import { isGatewayError } from '../lib/errors.ts'
 import { type Database, isoTime, statement } from './client.ts'
 import type { InstallationOptions, Seal } from './installations.ts'
 

@@ -1,7 +1,7 @@
 // Detects a pooler in transaction mode, which hands every transaction to any session: prepared statements, session settings and
 // LISTEN are lost there, messages are taken and never answered. So it is found out at the start.
 import postgres from 'postgres'
-import { GatewayError } from '../contract/index.ts'
+import { GatewayError } from '../lib/errors.ts'
 import { storageRemedy, toStorageError } from './client.ts'
 import { type PostgresClient, splitSocket } from './postgres.ts'
 

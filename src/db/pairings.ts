@@ -1,6 +1,6 @@
 // Pairings: unknown senders, the codes they were given, what an operator decided about them, and the messages that are held until
 // then.
-import type { JsonObject } from '../contract/index.ts'
+import type { JsonObject } from '../lib/json-value.ts'
 import { auditedActs, auditedMessages } from './audit.ts'
 import { type Database, type Db, isoTime, type Param, statement } from './client.ts'
 import { askPairingRoom, deletePairingOverflows, listPairingGroupsSql } from './pairing-room.ts'

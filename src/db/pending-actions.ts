@@ -3,7 +3,8 @@
 
 import type { ApprovalDecision, PendingAction, PendingActionStatus } from '../agents/approvals/pending-action.ts'
 import { approverRoles, type Resolvers } from '../agents/approvals/terms.ts'
-import { assuranceClasses, type Json, type JsonObject } from '../contract/index.ts'
+import { assuranceClasses } from '../contract/index.ts'
+import type { Json, JsonObject } from '../lib/json-value.ts'
 import { auditedAct } from './audit.ts'
 import { type Db, isoTime, statement, storableJson } from './client.ts'
 import { withdrawQuestions } from './questions.ts'

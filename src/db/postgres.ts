@@ -1,7 +1,7 @@
 // PostgreSQL through postgres.js: the driver that replicas share, and its pool.
 
 import postgres from 'postgres'
-import { type GatewayError, isGatewayError } from '../contract/index.ts'
+import { type GatewayError, isGatewayError } from '../lib/errors.ts'
 import {
   createSql,
   type Database,

@@ -1,5 +1,5 @@
 // The readiness probe: whether messages could be stored now, found out by writing.
-import { isGatewayError } from '../contract/index.ts'
+import { isGatewayError } from '../lib/errors.ts'
 import { type Database, statement } from './client.ts'
 
 /** Throws with the statement and its SQLSTATE where nothing can be stored. */

@@ -1,6 +1,8 @@
 // Receipts: what became of a message, the ledger of all messages, dead letters and their retry.
-import type { JsonObject, NormalizedResponse } from '../contract/index.ts'
+
+import type { NormalizedResponse } from '../contract/index.ts'
 import type { Page } from '../contract/page.ts'
+import type { JsonObject } from '../lib/json-value.ts'
 import { auditedAct } from './audit.ts'
 import { type Database, type Db, historyEntrySql, type Param, statement, unindexed } from './client.ts'
 export type DeliveryLine = {

@@ -1,14 +1,9 @@
 // Records: small rows that a channel keeps with its connection until it removes them, changed by inbound events and read one by
 // one.
-import {
-  type ChannelRecord,
-  GatewayError,
-  type IgnoredEvent,
-  isOrderKey,
-  type JsonObject,
-  type Records,
-  type RecordWrite,
-} from '../contract/index.ts'
+
+import { type ChannelRecord, type IgnoredEvent, isOrderKey, type Records, type RecordWrite } from '../contract/index.ts'
+import { GatewayError } from '../lib/errors.ts'
+import type { JsonObject } from '../lib/json-value.ts'
 import { type Database, historyTimeSql, statement, storableJson } from './client.ts'
 
 const maxFamilyLength = 100

@@ -1,7 +1,9 @@
 // Everything that was stored of one turn, or of a message that never had one, for a replay. Reads only.
 
 import { maxAmbientMessages } from '../contract/channel.ts'
-import { type Envelope, GatewayError, type JsonObject } from '../contract/index.ts'
+import type { Envelope } from '../contract/index.ts'
+import { GatewayError } from '../lib/errors.ts'
+import type { JsonObject } from '../lib/json-value.ts'
 import { recordAuditSql } from './audit.ts'
 import { messageColumns } from './claim-lanes.ts'
 import { type Db, type Statement, statement, withoutStatements } from './client.ts'

@@ -1,6 +1,6 @@
 // Re-encrypts everything that is sealed at rest with the current key. Each row by itself and only if it was not changed
 // meanwhile: it may be interrupted and begun again at any point, and two processes may do it at once.
-import { isGatewayError } from '../contract/index.ts'
+import { isGatewayError } from '../lib/errors.ts'
 import { type Database, type Statement, statement, unindexed } from './client.ts'
 import type { Seal } from './installations.ts'
 import { ownKeySealContext } from './own-keys.ts'

@@ -1,6 +1,6 @@
 // Retention and repair of lane drift: content is erased first, receipts later, so that a redelivery is known long after its text
 // is gone.
-import type { Log } from '../contract/index.ts'
+import type { Log } from '../lib/log.ts'
 import { deleteExpiredEventClaims } from './accept-claims.ts'
 import { type Database, type Param, type Statement, statement } from './client.ts'
 import { sweepErasedContent } from './erase-traces.ts'

@@ -1,5 +1,5 @@
 // Runs: what runs, who stopped it, and its event log. Runs go by the id of their turn.
-import type { JsonObject } from '../contract/index.ts'
+import type { JsonObject } from '../lib/json-value.ts'
 import { auditedAct } from './audit.ts'
 import { type Db, historyTimeSql, statement, storableJson, unindexed } from './client.ts'
 import { withdrawQuestions } from './questions.ts'

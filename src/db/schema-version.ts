@@ -1,6 +1,6 @@
 // Which migrations a database has, and whether this release can work with it.
 import journal from '../../drizzle/meta/_journal.json' with { type: 'json' }
-import { GatewayError, isGatewayError } from '../contract/index.ts'
+import { GatewayError, isGatewayError } from '../lib/errors.ts'
 import { type Sql, statement } from './client.ts'
 
 export type AppliedMigration = { readonly madeAt: number; readonly isCompatible: boolean }

@@ -1,7 +1,9 @@
 // Sessions as their owners and operators see them. They begin and grow with turns alone; here they are listed, read, named and
 // deleted.
-import type { Envelope, JsonObject } from '../contract/index.ts'
+
+import type { Envelope } from '../contract/index.ts'
 import type { WorkspaceScope } from '../contract/workspace-scope.ts'
+import type { JsonObject } from '../lib/json-value.ts'
 import { auditedAct } from './audit.ts'
 import { type Db, type Param, statement } from './client.ts'
 

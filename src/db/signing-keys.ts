@@ -1,7 +1,7 @@
 // Keys that signed URLs of files are signed with: generated once, whichever replica asks first, and sealed before they come here.
 
-import { GatewayError } from '../contract/index.ts'
 import type { SigningKey, SigningKeys } from '../files/attachment.ts'
+import { GatewayError } from '../lib/errors.ts'
 import type { IdSource } from '../lib/ids.ts'
 import { toHex } from '../lib/index.ts'
 import { auditLines } from './audit.ts'

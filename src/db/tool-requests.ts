@@ -1,6 +1,6 @@
 // Requests for tools that a client runs: stored by the commit that ends the paused turn, timed out by its timer; here they are
 // listed and answered, once.
-import type { JsonObject } from '../contract/index.ts'
+import type { JsonObject } from '../lib/json-value.ts'
 import { auditedAct } from './audit.ts'
 import { type Db, isoTime, statement, storableJson } from './client.ts'
 import { resumeSignal } from './resume-signal.ts'

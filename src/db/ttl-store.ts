@@ -1,6 +1,8 @@
 // The TTL store of a connection: small values shared by replicas, each with an expiry. Secret ones are sealed before they come
 // here.
-import type { JsonObject, TtlStore } from '../contract/index.ts'
+
+import type { TtlStore } from '../contract/index.ts'
+import type { JsonObject } from '../lib/json-value.ts'
 import { type Database, statement, storableJson } from './client.ts'
 import type { Seal } from './installations.ts'
 

@@ -1,8 +1,8 @@
 // The turn store. The holder is this process; the lease length is the store's.
 
 import { noStoredAccess, type StoredAccess } from '../contract/access.ts'
-import { isGatewayError } from '../contract/index.ts'
 import type { PolicySender } from '../contract/sender.ts'
+import { isGatewayError } from '../lib/errors.ts'
 import type { EndedTurn } from '../tasks/task-log.ts'
 import {
   claimControlLanes,

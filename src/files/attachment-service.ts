@@ -1,7 +1,9 @@
 // The attachment service: uploads, owners, signed URLs and removal, over rows, keys and blob stores.
-import { GatewayError, type Log } from '../contract/index.ts'
+
 import type { AttachmentStore, NewBlob } from '../db/attachments.ts'
+import { GatewayError } from '../lib/errors.ts'
 import type { IdSource } from '../lib/ids.ts'
+import type { Log } from '../lib/log.ts'
 import type {
   AttachmentDescriptor,
   AttachmentHandle,

@@ -1,6 +1,6 @@
 // The blob store interface. Drivers: a folder, S3 and what speaks like it, Supabase Storage, an R2 binding. Keys are ours, of
 // [A-Za-z0-9._/-], never reused; a driver knows nothing of owners.
-import { GatewayError } from '../contract/index.ts'
+import { GatewayError } from '../lib/errors.ts'
 
 /** `end` is inclusive, as in a Range header. */
 export type ByteRange = { readonly start: number; readonly end: number }

@@ -1,6 +1,6 @@
 // A body on its way to a store: looked at, counted, capped and hashed while it flows, never held.
 import { sha256 } from '@noble/hashes/sha2.js'
-import { GatewayError, isGatewayError } from '../contract/index.ts'
+import { GatewayError, isGatewayError } from '../lib/errors.ts'
 import { toHex } from '../lib/index.ts'
 import { withTimeout } from '../lib/time.ts'
 import { sniffBytes } from './sniff-type.ts'

@@ -1,5 +1,5 @@
 // Serves a stored file: whole, in a range, or not modified, under headers that make it inert. Who may ask was judged before.
-import { GatewayError } from '../contract/index.ts'
+import { GatewayError } from '../lib/errors.ts'
 import type { AttachmentDescriptor, AttachmentService } from './attachment.ts'
 import type { ByteRange } from './blob-store.ts'
 

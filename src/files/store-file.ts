@@ -1,8 +1,10 @@
 // Stores one file: its type is known before anything is written, its row is begun before its first byte, and it is kept whole or
 // not at all.
-import { cleanFileName, type Log } from '../contract/index.ts'
+
 import type { AttachmentStore } from '../db/attachments.ts'
+import { cleanFileName } from '../lib/clean-text.ts'
 import type { IdSource } from '../lib/ids.ts'
+import type { Log } from '../lib/log.ts'
 import { type FileRejection, type IncomingFile, rejectFile, type StoreOutcome } from './attachment.ts'
 import type { BlobStore } from './blob-store.ts'
 import { type BodyLimits, type MeasuredBody, measureBody } from './measured-body.ts'

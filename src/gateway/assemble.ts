@@ -3,16 +3,7 @@
 import type { ToolServers } from '../agents/mcp/tool-servers.ts'
 import type { Config } from '../config.ts'
 import { cloneForObserver } from '../contract/copy-for-watcher.ts'
-import {
-  GatewayError,
-  type Hmac,
-  type Log,
-  type Mailer,
-  type Observer,
-  type Offload,
-  type SafeFetch,
-  type Secret,
-} from '../contract/index.ts'
+import type { Hmac, Mailer, Observer, Offload } from '../contract/index.ts'
 import { type Meter, noMeter } from '../contract/metrics.ts'
 import type { Database, Db, Failpoint, WakingWork } from '../db/client.ts'
 import { type AcceptDrafts, storeDrafts } from '../db/inbox.ts'
@@ -26,10 +17,12 @@ import { decideConsent } from '../identity/consent.ts'
 import type { IssuerCache } from '../identity/issuers/issuer-client.ts'
 import { createEvidenceResolver } from '../identity/resolve-principal.ts'
 import { type Committer, createGroupCommit } from '../inbound/group-commit.ts'
-import { describeError } from '../lib/errors.ts'
+import { describeError, GatewayError } from '../lib/errors.ts'
 import { createIdSource } from '../lib/ids.ts'
 import { createUnpinnedFetch, sha256Hex } from '../lib/index.ts'
-import { errorLogFields } from '../lib/log.ts'
+import { errorLogFields, type Log } from '../lib/log.ts'
+import type { SafeFetch } from '../lib/safe-fetch-port.ts'
+import type { Secret } from '../lib/secret.ts'
 import { createPresenceService } from '../outbound/presence.ts'
 import type { SettlePolicy } from '../outbound/settle.ts'
 import { createTaskWatchers } from '../tasks/task-service.ts'

@@ -2,7 +2,7 @@
 
 import type { AttachmentPlace } from '../config/attachments.ts'
 import type { Config } from '../config.ts'
-import { type FileSource, GatewayError, isGatewayError, type Log, type RawBlobs } from '../contract/index.ts'
+import type { FileSource, RawBlobs } from '../contract/index.ts'
 import { createAttachmentStore } from '../db/attachments.ts'
 import type { Database } from '../db/client.ts'
 import { createSigningKeys } from '../db/signing-keys.ts'
@@ -13,7 +13,9 @@ import { createS3Store } from '../files/drivers/s3.ts'
 import { createSupabaseStore } from '../files/drivers/supabase.ts'
 import { createRawBlobs } from '../files/raw-blobs.ts'
 import { serveFile } from '../files/serve-file.ts'
+import { GatewayError, isGatewayError } from '../lib/errors.ts'
 import type { IdSource } from '../lib/ids.ts'
+import type { Log } from '../lib/log.ts'
 import { createSeal, type SealKeys, sealKeyBytes } from './seal.ts'
 
 /** What a runtime knows about files: the first store takes new ones, the others still hold older ones. */

@@ -2,19 +2,7 @@
 
 import type { Agent } from '../agents/define-agent.ts'
 import type { Config } from '../config.ts'
-import {
-  type AgentProfile,
-  type AgentSkill,
-  type CallerVerifier,
-  type ChannelDeps,
-  GatewayError,
-  type Hmac,
-  type Log,
-  type Mailer,
-  type Offload,
-  type SafeFetch,
-  type Secret,
-} from '../contract/index.ts'
+import type { AgentProfile, AgentSkill, CallerVerifier, ChannelDeps, Hmac, Mailer, Offload } from '../contract/index.ts'
 import type { Database } from '../db/client.ts'
 import { createInstallations, type Seal } from '../db/installations.ts'
 import { createPeople } from '../db/known-people.ts'
@@ -29,7 +17,11 @@ import { createCallerService } from '../identity/callers.ts'
 import { createExternalTokenVerifier, type ExternalTokenVerifier } from '../identity/issuers/external-tokens.ts'
 import { createIssuerCache, type IssuerCache } from '../identity/issuers/issuer-client.ts'
 import { hasTokenIssuers, metadataUrl } from '../identity/issuers/token-issuers.ts'
+import { GatewayError } from '../lib/errors.ts'
 import { createUnpinnedFetch, equalInConstantTime, sha256Hex, webHmac } from '../lib/index.ts'
+import type { Log } from '../lib/log.ts'
+import type { SafeFetch } from '../lib/safe-fetch-port.ts'
+import type { Secret } from '../lib/secret.ts'
 import { createTaskService, type TaskWatchers } from '../tasks/task-service.ts'
 import type { GatewayConnection } from '../turns/gateway-connection.ts'
 import type { TurnPolicy } from '../turns/turn-policy.ts'

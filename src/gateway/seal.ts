@@ -1,8 +1,10 @@
 // Encrypts credentials at rest: AES-256-GCM with the operator's key. Several keys may open; the first one closes, so keys can
 // change.
-import { GatewayError, type Secret, secret } from '../contract/index.ts'
+
 import type { Seal } from '../db/installations.ts'
+import { GatewayError } from '../lib/errors.ts'
 import { decodeBase64, encodeBase64, sha256Bytes, toHex } from '../lib/index.ts'
+import { type Secret, secret } from '../lib/secret.ts'
 
 /** 32 bytes each, the newest first. */
 export type SealKeys = () => Promise<readonly Uint8Array<ArrayBuffer>[]>

@@ -1,10 +1,10 @@
 // One round of the sweeper, the same on every runtime: rows first, then the bytes that no row needs any more.
 import type { Config } from '../config.ts'
-import type { Log } from '../contract/index.ts'
 import { createAccountDeletionStore } from '../db/account-deletions.ts'
 import type { Database } from '../db/client.ts'
 import { createSweepStore, sweepOnce } from '../db/retention.ts'
 import { processAccountDeletions } from '../identity/erase.ts'
+import type { Log } from '../lib/log.ts'
 import type { GatewayDeps } from './deps.ts'
 
 export type SweepDeps = {

@@ -1,8 +1,9 @@
 // Access rules: one decision from evidence and the rules of a configuration, compiled once; and a policy made of rules alone.
 import * as z from 'zod'
 import { accessEntriesSchema } from '../contract/access.ts'
-import { GatewayError, type IdentityEvidence } from '../contract/index.ts'
+import type { IdentityEvidence } from '../contract/index.ts'
 import type { PolicySender } from '../contract/sender.ts'
+import { GatewayError } from '../lib/errors.ts'
 import { delegatedSubjects, filterAcceptedEvidence, rankAssurance } from './evidence.ts'
 
 const accessPolicySchema = z.strictObject({

@@ -2,8 +2,9 @@
 // verified here, addressed to that agent and bound to this message, and valid for minutes. Claims stay here: the remote agent is
 // told no more than who speaks.
 import { exportJWK, FlattenedSign, generateKeyPair, importJWK, type JWK } from 'jose'
-import type { IdentityEvidence, JsonObject, KeyRing } from '../contract/index.ts'
+import type { IdentityEvidence, KeyRing } from '../contract/index.ts'
 import { canonicalJson, sha256Hex } from '../lib/index.ts'
+import type { JsonObject } from '../lib/json-value.ts'
 
 const algorithm = 'EdDSA'
 const typ = 'identity-evidence+jws'

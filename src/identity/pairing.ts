@@ -2,7 +2,7 @@
 // another person's code cannot be guessed.
 
 import type { OmittedContent } from '../contract/inbound-event.ts'
-import type { JsonObject } from '../contract/index.ts'
+import type { JsonObject } from '../lib/json-value.ts'
 import { type Sentence, say } from '../locales/say.ts'
 import type { RefusalReason } from './access-policy.ts'
 

@@ -2,7 +2,8 @@
 // Immutable.
 import * as z from 'zod'
 import { autonomousSources } from '../contract/caller.ts'
-import { type CallerContext, type Fields, GatewayError } from '../contract/index.ts'
+import type { CallerContext, Fields } from '../contract/index.ts'
+import { GatewayError } from '../lib/errors.ts'
 
 const authSources = ['user', 'application_password', 'agent_token', 'audience', 'runtime', 'system'] as const
 

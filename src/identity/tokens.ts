@@ -2,10 +2,12 @@
 //
 // A token is found by its hash in a unique index. That is no comparison in constant time and need not be one: what timing could
 // tell is how far the hash of a guess agrees with a stored hash, and an attacker cannot choose what a guess hashes to.
-import { GatewayError, type Secret, secret } from '../contract/index.ts'
+
 import type { WorkspaceScope } from '../contract/workspace-scope.ts'
+import { GatewayError } from '../lib/errors.ts'
 import type { IdSource } from '../lib/ids.ts'
 import { encodeBase64 } from '../lib/index.ts'
+import { type Secret, secret } from '../lib/secret.ts'
 
 export type TokenDeps = {
   readonly tokens: TokenStore

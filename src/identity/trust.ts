@@ -3,7 +3,8 @@
 
 import * as z from 'zod'
 import { delimitedPrefixSchema, wordSchema } from '../contract/access.ts'
-import { GatewayError, type IdentityEvidence } from '../contract/index.ts'
+import type { IdentityEvidence } from '../contract/index.ts'
+import { GatewayError } from '../lib/errors.ts'
 import {
   checkEvidence,
   type DroppedEvidence,

@@ -5,12 +5,9 @@ import type { Bounce } from '../contract/inbound-event.ts'
 import {
   type AcceptResult,
   type Connection,
-  cleanText,
   type IgnoredEvent,
   type InboundMessage,
-  isGatewayError,
   isKnownPart,
-  type JsonObject,
   type KnownPart,
   type NormalizedMessage,
   type OnceClaim,
@@ -21,6 +18,9 @@ import type { InboxOutcome } from '../db/inbox.ts'
 import type { DraftRouting, DraftTask, InboxDraft } from '../db/inbox-row.ts'
 import type { RecordChanges } from '../db/records.ts'
 import { ownThread, sharedThread } from '../db/thread-names.ts'
+import { cleanText } from '../lib/clean-text.ts'
+import { isGatewayError } from '../lib/errors.ts'
+import type { JsonObject } from '../lib/json-value.ts'
 import { safeHtml } from '../markdown/index.ts'
 import { besideThread, parseChatCommand, plainThread } from './chat-command.ts'
 import type { Committer } from './group-commit.ts'

@@ -1,14 +1,11 @@
 // Operations that an operator asks of a channel. The adapter says what that changes, and the commit that takes inbound events
 // does it: one row, once by its name, all of it or nothing.
-import {
-  type AcceptResult,
-  GatewayError,
-  type JsonObject,
-  type OperationChange,
-  type OperationResult,
-} from '../contract/index.ts'
+
+import type { AcceptResult, OperationChange, OperationResult } from '../contract/index.ts'
 import type { Operation } from '../contract/optional-verbs.ts'
 import { areStorable } from '../db/records.ts'
+import { GatewayError } from '../lib/errors.ts'
+import type { JsonObject } from '../lib/json-value.ts'
 import { withTimeout } from '../lib/time.ts'
 import type { GatewayConnection } from '../turns/gateway-connection.ts'
 import { acceptWhole, createRejectedEventDraft, operationKey } from './accept.ts'

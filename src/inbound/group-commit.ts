@@ -1,8 +1,9 @@
 // Group commit: what arrives while a commit is in flight goes into the next one. No timer, bounded on every side. What arrived
 // together is never parted.
-import { GatewayError, isGatewayError } from '../contract/index.ts'
+
 import type { AcceptDrafts, InboxOutcome } from '../db/inbox.ts'
 import type { InboxDraft } from '../db/inbox-row.ts'
+import { GatewayError, isGatewayError } from '../lib/errors.ts'
 import { settleWithin } from '../lib/index.ts'
 
 export type GroupCommitLimits = WaitingLimits & {

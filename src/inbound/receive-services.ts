@@ -1,7 +1,6 @@
 // What receiving works with: who may speak, where events are stored, and who is told of them.
 
 import type { Agent } from '../agents/define-agent.ts'
-import type { Log } from '../contract/index.ts'
 import type { Meter } from '../contract/metrics.ts'
 import type { ValidationScope } from '../contract/validate-message.ts'
 import type { Db } from '../db/client.ts'
@@ -9,6 +8,7 @@ import type { AttachmentService } from '../files/attachment.ts'
 import type { AccessPolicy } from '../identity/access-policy.ts'
 import type { AttestationVerifier, TrustedIssuers } from '../identity/trust.ts'
 import type { IdSource } from '../lib/ids.ts'
+import type { Log } from '../lib/log.ts'
 import type { PresenceService } from '../outbound/presence.ts'
 import type { GatewayConnection } from '../turns/gateway-connection.ts'
 import type { Wakeups } from '../turns/services.ts'

@@ -3,7 +3,6 @@ import type {
   AcceptResult,
   InboundEvent,
   InboundMessage,
-  Log,
   RawRequest,
   RejectReason,
   TransportAnswer,
@@ -14,7 +13,7 @@ import type { Db } from '../db/client.ts'
 import type { Resubmission } from '../db/receipts.ts'
 import { findReceipt, findRejectedEvent, markEventRedriven, resubmitMessage } from '../db/receipts.ts'
 import { changesAnything } from '../db/records.ts'
-import { errorLogFields } from '../lib/log.ts'
+import { errorLogFields, type Log } from '../lib/log.ts'
 import { isWatched } from '../turns/admit.ts'
 import type { GatewayConnection } from '../turns/gateway-connection.ts'
 import type { Wakeups } from '../turns/services.ts'

@@ -11,7 +11,6 @@ import {
   type InboundEvent,
   type InboundMessage,
   type KnownPart,
-  type Log,
   type NormalizedMessage,
   type Part,
   type RateLimiter,
@@ -27,6 +26,7 @@ import { chargeUnprovenSender } from '../db/unproven-senders.ts'
 import type { AccessContext, AccessDecision, AccessPolicy } from '../identity/access-policy.ts'
 import { type AttestationVerifier, admitForwarded, type TrustedIssuers } from '../identity/trust.ts'
 import { LruMap } from '../lib/index.ts'
+import type { Log } from '../lib/log.ts'
 import { acceptedRule, createAccessContext, isWatched } from '../turns/admit.ts'
 import type { GatewayConnection } from '../turns/gateway-connection.ts'
 import type { ReceiveServices } from './receive-services.ts'

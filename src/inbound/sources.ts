@@ -1,9 +1,11 @@
 // Pull sources (polling, sockets, mailboxes): for each connection that pulls, one process holds the lease, hands over what came,
 // and moves the cursor only when all of it is committed.
-import { GatewayError, isGatewayError, type Log, type RawRequest, type TransportAnswer } from '../contract/index.ts'
+
+import type { RawRequest, TransportAnswer } from '../contract/index.ts'
 import type { Db } from '../db/client.ts'
 import { advanceSource, claimSource, releaseSource, renewSource, type SourceHold } from '../db/sources.ts'
-import { errorLogFields } from '../lib/log.ts'
+import { GatewayError, isGatewayError } from '../lib/errors.ts'
+import { errorLogFields, type Log } from '../lib/log.ts'
 import { sleep } from '../lib/time.ts'
 import { backoffMs } from '../outbound/settle.ts'
 import type { GatewayConnection } from '../turns/gateway-connection.ts'

@@ -6,8 +6,6 @@ import {
   type IgnoredEvent,
   type InboundEvent,
   type InboundMessage,
-  type JsonObject,
-  type Log,
   type NormalizedMessage,
   type RawRequest,
   type ReceiveResult,
@@ -19,6 +17,8 @@ import type { ValidationScope } from '../contract/validate-message.ts'
 import type { InboxDraft } from '../db/inbox-row.ts'
 import { areStorable, changesAnything } from '../db/records.ts'
 import type { IdSource } from '../lib/ids.ts'
+import type { JsonObject } from '../lib/json-value.ts'
+import type { Log } from '../lib/log.ts'
 import type { PresenceService } from '../outbound/presence.ts'
 import { controlNames } from '../turns/chat-commands.ts'
 import type { GatewayConnection } from '../turns/gateway-connection.ts'

@@ -2,18 +2,16 @@
 
 import type { OmittedContent } from '../contract/inbound-event.ts'
 import {
-  cleanName,
-  cleanText,
   type IgnoredEvent,
   type InboundMessage,
   isKnownPart,
-  type Json,
-  type JsonObject,
   type NormalizedMessage,
   type Part,
   textPart,
 } from '../contract/index.ts'
+import { cleanName, cleanText } from '../lib/clean-text.ts'
 import { isPlainObject, truncateToBytes } from '../lib/index.ts'
+import type { Json, JsonObject } from '../lib/json-value.ts'
 import { secretQuery, secretValue } from '../lib/secret.ts'
 
 const secretKey = /(token|secret|password|authorization|signature|credential|api_?key|cookie)/i

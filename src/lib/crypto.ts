@@ -1,10 +1,11 @@
 // Signatures (HMAC-SHA256, Ed25519, RSA, ECDSA), SHA-256, constant-time comparison and clock skew of signed requests.
 
 import { sha256 } from '@noble/hashes/sha2.js'
-import { GatewayError, type Hmac } from '../contract/index.ts'
+import type { Hmac } from '../contract/index.ts'
 import type { BytesRef } from '../contract/parts.ts'
 import { fromHex, toHex } from './bytes.ts'
 import { LruMap } from './cache.ts'
+import { GatewayError } from './errors.ts'
 import { stableStringify } from './json.ts'
 
 export type HmacHeaderOptions = { readonly expectedPrefix?: string; readonly allowRawHex?: boolean }

@@ -2,7 +2,7 @@
 
 export { decodeBase64, decodeLatin1, encodeBase64, fromHex, randomHex, toHex, truncateToBytes } from './bytes.ts'
 export { LruMap } from './cache.ts'
-export { splitCommaList } from './clean-text.ts'
+export { cleanFileName, cleanName, cleanText, splitCommaList } from './clean-text.ts'
 export type {
   ClockSkewResult,
   ClockTolerance,
@@ -24,7 +24,8 @@ export {
   verifyWithKey,
   webHmac,
 } from './crypto.ts'
-export { errorCode } from './errors.ts'
+export { errorCode, GatewayError, isGatewayError } from './errors.ts'
+export { importOnNode } from './import-on-node.ts'
 export type { BoundedJson, JsonRefusal } from './json.ts'
 export {
   arrayOrEmpty,
@@ -46,10 +47,14 @@ export {
   toStorableJson,
   trimmedText,
 } from './json.ts'
+export type { Json, JsonObject } from './json-value.ts'
+export type { Log } from './log.ts'
 export { readOwnDocument } from './public-url-document.ts'
 export { readBody, readStream } from './read-body.ts'
 export type { Dial, DialRequest, SafeFetchDeps, TargetCheck, TargetRules } from './safe-fetch.ts'
 export { checkTarget, createSafeFetch, createUnpinnedFetch, isPublicAddress, tooLateError } from './safe-fetch.ts'
+export type { SafeFetch, SafeFetchResult } from './safe-fetch-port.ts'
+export { type Secret, secret } from './secret.ts'
 export { readServerSentEvents } from './sse.ts'
 export { abortable, settleWithin, sleep, withTimeout } from './time.ts'
 export type { Misfit, Reading, WireRule } from './wire-reader.ts'

@@ -1,5 +1,5 @@
 // Reads a body as bytes, never more of it than allowed.
-import { GatewayError } from '../contract/index.ts'
+import { GatewayError } from './errors.ts'
 
 /** Undefined when the body is larger than `maxBytes`; what was not read is left unread. */
 export async function readBody(

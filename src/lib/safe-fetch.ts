@@ -1,6 +1,6 @@
 // Safe fetch, the part that is the same on every runtime: every redirect judged, time and size bounded, credentials kept at home.
-import { GatewayError, type SafeFetch, type SafeFetchResult } from '../contract/index.ts'
-import type { FetchRefusal, SafeFetchOptions } from './safe-fetch-port.ts'
+import { GatewayError } from './errors.ts'
+import type { FetchRefusal, SafeFetch, SafeFetchOptions, SafeFetchResult } from './safe-fetch-port.ts'
 
 const mostRedirects = 3
 const defaultTimeoutMs = 10_000

@@ -1,7 +1,7 @@
 // Text that is no Markdown as a tree: paragraphs and line ends as they are written, every character
 // kept, and addresses as links that say themselves.
 
-import { cleanText } from '../contract/index.ts'
+import { cleanText } from '../lib/clean-text.ts'
 import { withAddresses, withMentions } from './links.ts'
 import type { Block, Inline, Root } from './tree.ts'
 

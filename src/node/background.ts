@@ -2,13 +2,12 @@
 // suspect turns away from the others.
 
 import type { Config } from '../config.ts'
-import type { Log } from '../contract/index.ts'
 import type { Database } from '../db/client.ts'
 import { moveWithClock } from '../db/clock.ts'
 import { leaveHeldLanes } from '../db/suspect-turns.ts'
 import type { Assembled } from '../gateway/assemble.ts'
 import { sweepRound } from '../gateway/sweep.ts'
-import { errorLogFields } from '../lib/log.ts'
+import { errorLogFields, type Log } from '../lib/log.ts'
 import { withDatabaseTimeout } from '../observability/database-timeout.ts'
 import type { SuspectChildren } from './isolation.ts'
 

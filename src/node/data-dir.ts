@@ -6,7 +6,8 @@ import { chmod, lstat, mkdir, readdir, readlink, realpath, rename, rm, stat, sym
 import { createConnection, type Server } from 'node:net'
 import { tmpdir, userInfo } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { GatewayError, type Log } from '../contract/index.ts'
+import { GatewayError } from '../lib/errors.ts'
+import type { Log } from '../lib/log.ts'
 
 /** Its path without links. Node's own recursive mkdir never returns below /proc, so each folder is made by itself. */
 export async function makeDataDir(dataDir: string): Promise<string> {

@@ -2,10 +2,10 @@
 // The caller holds the folder's lock. What a killed gateway left running is taken over, not started a second time.
 import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Log } from '../contract/index.ts'
-import { GatewayError } from '../contract/index.ts'
 import { statement } from '../db/client.ts'
 import { openPostgres } from '../db/postgres.ts'
+import { GatewayError } from '../lib/errors.ts'
+import type { Log } from '../lib/log.ts'
 import { shortSocketFolder } from './data-dir.ts'
 import { preparePrograms, verifyBinaries } from './embedded-postgres/binaries.ts'
 import {

@@ -3,10 +3,10 @@ import { constants } from 'node:fs'
 import { type FileHandle, lstat, mkdir, open, realpath, rename, rm, stat, statfs } from 'node:fs/promises'
 import { basename, dirname, join, sep } from 'node:path'
 import type { Config } from '../config.ts'
-import { GatewayError, isGatewayError } from '../contract/index.ts'
 import { assertObjectKey, type BlobStore, type ByteRange } from '../files/blob-store.ts'
 import { openBlobStore, type RuntimeFiles } from '../gateway/attachments.ts'
 import { cachePromise } from '../lib/cache.ts'
+import { GatewayError, isGatewayError } from '../lib/errors.ts'
 import { makeDataDir } from './data-dir.ts'
 
 export type FolderStoreOptions = {

@@ -7,11 +7,12 @@ import { link, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promi
 import { join } from 'node:path'
 import { createSecretService, type OwnKeyLine, type SecretService } from '../api/own-secrets.ts'
 import type { Config } from '../config.ts'
-import { GatewayError, type Secret, secret } from '../contract/index.ts'
 import type { Database } from '../db/client.ts'
 import { listOwnKeys, markOwnKeyStale, signingKeyAge } from '../db/own-keys.ts'
 import { resealEverySecret } from '../db/reseal.ts'
 import { createSeal, sealKeyBytes } from '../gateway/seal.ts'
+import { GatewayError } from '../lib/errors.ts'
+import { type Secret, secret } from '../lib/secret.ts'
 import { makeDataDir } from './data-dir.ts'
 
 /** Shorter than a caller waits; the next call goes on. */

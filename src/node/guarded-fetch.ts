@@ -4,9 +4,8 @@ import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { isIPv6, type LookupFunction } from 'node:net'
 import { Readable } from 'node:stream'
-import type { SafeFetch } from '../contract/index.ts'
 import { abortable, createSafeFetch, type DialRequest, isPublicAddress, tooLateError } from '../lib/index.ts'
-import type { FetchRefusal } from '../lib/safe-fetch-port.ts'
+import type { FetchRefusal, SafeFetch } from '../lib/safe-fetch-port.ts'
 
 export type PinnedFetchOptions = {
   /** All addresses of a name; without it the system's resolver. */

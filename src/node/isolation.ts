@@ -3,9 +3,9 @@
 
 import type { ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import type { Log } from '../contract/index.ts'
 import type { Db } from '../db/client.ts'
 import { findSuspectTurns, freeLanesOfDeadHolder } from '../db/suspect-turns.ts'
+import type { Log } from '../lib/log.ts'
 import { type Isolation, type SuspectShare, suspectShare } from '../turns/suspects.ts'
 import type { TurnPolicy } from '../turns/turn-policy.ts'
 

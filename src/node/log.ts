@@ -1,9 +1,8 @@
 // The log on Node: pino behind our own three methods, nothing in it but known facts. One JSON object per line for programs,
 // words where a person looks at a terminal.
 import pino from 'pino'
-import type { Log } from '../contract/index.ts'
 import { describeError, formatThrownError, type ThrownError } from '../lib/errors.ts'
-import { errorLogFields, type LogFields, sanitizeLogFields } from '../lib/log.ts'
+import { errorLogFields, type Log, type LogFields, sanitizeLogFields } from '../lib/log.ts'
 
 /** How much is said of an exception: class, code and place, or its message and stack too. */
 export type ErrorsShown = 'place' | 'full'

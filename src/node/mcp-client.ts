@@ -9,8 +9,8 @@ import * as z from 'zod'
 import manifest from '../../package.json' with { type: 'json' }
 import type { McpServer } from '../agents/mcp/mcp-server.ts'
 import { type McpConnect, McpFailure, type McpSession } from '../agents/mcp/mcp-session.ts'
-import type { Secret } from '../contract/index.ts'
 import { settleWithin } from '../lib/index.ts'
+import type { Secret } from '../lib/secret.ts'
 
 /** One message of a server, and one answer over HTTP. */
 const maxMessageBytes = 4 * 1024 * 1024

@@ -2,8 +2,8 @@
 // and what the proxies on the way make of a request. It decides nothing: who is local does not depend on it.
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Log } from '../contract/index.ts'
 import type { PublicUrlState } from '../contract/probe.ts'
+import type { Log } from '../lib/log.ts'
 import type { PublicUrlHealth } from '../observability/readiness.ts'
 import { isForwardingHeader, isFromThisMachine } from './incoming-request.ts'
 

@@ -2,9 +2,9 @@
 // process died, and ends when there are none left. It has no port, sends nothing and starts nothing: that remains the gateway's.
 
 import { Worker } from 'node:worker_threads'
-import { GatewayError } from '../contract/index.ts'
 import { leaveHeldLanes } from '../db/suspect-turns.ts'
 import { assembleGateway } from '../gateway/assemble.ts'
+import { GatewayError } from '../lib/errors.ts'
 import { openFileStores } from './folder-blob-store.ts'
 import { beatMs, type FromSuspects, orphanGraceMs, type SuspectOrder, type ToSuspects } from './isolation.ts'
 import { joinDatabase } from './open-database.ts'

@@ -3,7 +3,8 @@
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
 import type { OffloadCall, OffloadFailure } from '../contract/channel.ts'
-import { type Log, type Offload, OffloadError } from '../contract/index.ts'
+import { type Offload, OffloadError } from '../contract/index.ts'
+import type { Log } from '../lib/log.ts'
 import type { JobOutcome, JobUse } from '../observability/process-metrics.ts'
 
 export type PoolLimits = {

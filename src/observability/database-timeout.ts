@@ -1,5 +1,5 @@
 // A timeout for database calls: a connection that hangs says nothing, not even that it hangs.
-import { GatewayError } from '../contract/index.ts'
+import { GatewayError } from '../lib/errors.ts'
 import { withTimeout } from '../lib/time.ts'
 
 /** The work goes on alone when it is late; the caller is told that it is. */

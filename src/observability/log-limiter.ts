@@ -1,7 +1,6 @@
 // Rate limit of the log for what strangers can write into it: of refusals the first few of a minute are told one by one, the
 // others are one line with how many they were. Metrics count every one.
-import type { Log } from '../contract/index.ts'
-import type { LogFields } from '../lib/log.ts'
+import type { Log, LogFields } from '../lib/log.ts'
 
 /** Log lines that any host on the network can cause, as many as they send requests. */
 const refusals: ReadonlySet<string> = new Set([

@@ -1,8 +1,8 @@
 // Health probes of connections, from their platforms and this process's own loops: run at the start and then on a schedule. Logged
 // only when a result changes.
-import type { Log, ProbeProblem, ProbeRequest, ProbeResult } from '../contract/index.ts'
+import type { ProbeProblem, ProbeRequest, ProbeResult } from '../contract/index.ts'
 import { probeState, worstProblem } from '../contract/probe.ts'
-import { errorLogFields } from '../lib/log.ts'
+import { errorLogFields, type Log } from '../lib/log.ts'
 import { sleep } from '../lib/time.ts'
 import type { ConnectionProbeState } from './connection-health.ts'
 

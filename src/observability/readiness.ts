@@ -1,11 +1,11 @@
 // Readiness: whether messages can be stored and are being worked on here, with the reasons why not. Silence of a channel is shown,
 // not judged.
 
-import { isGatewayError } from '../contract/index.ts'
 import type { WorkerLoopName } from '../contract/metrics.ts'
 import { type PublicUrlState, worstProblem } from '../contract/probe.ts'
 import type { StorageFault } from '../db/client.ts'
 import type { HealthSample } from '../db/health.ts'
+import { isGatewayError } from '../lib/errors.ts'
 import type { ConnectionProbeState, ConnectionState, ListenerHealth, SourceHealth } from './connection-health.ts'
 import { withDatabaseTimeout } from './database-timeout.ts'
 import { isStandstill, type SlotUse } from './process-metrics.ts'

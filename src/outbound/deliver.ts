@@ -1,16 +1,7 @@
 // Delivers the calls of one send lane in order, after the commit: one try each, fenced before and after.
 
 import { outcomeWords } from '../agents/approvals/approval-messages.ts'
-import {
-  type Adapter,
-  type Attempt,
-  type DeliveryOutcome,
-  isGatewayError,
-  type JsonObject,
-  type Log,
-  type LookupOutcome,
-  textPart,
-} from '../contract/index.ts'
+import { type Adapter, type Attempt, type DeliveryOutcome, type LookupOutcome, textPart } from '../contract/index.ts'
 import type { Meter, SendOutcome } from '../contract/metrics.ts'
 import type { Db } from '../db/client.ts'
 import {
@@ -25,8 +16,10 @@ import {
   settleSend,
   startSend,
 } from '../db/outbox.ts'
+import { isGatewayError } from '../lib/errors.ts'
 import type { IdSource } from '../lib/ids.ts'
-import { errorLogFields, type LogFields } from '../lib/log.ts'
+import type { JsonObject } from '../lib/json-value.ts'
+import { errorLogFields, type Log, type LogFields } from '../lib/log.ts'
 import { say } from '../locales/say.ts'
 import type { GatewayConnection } from '../turns/gateway-connection.ts'
 import type { ResultKeeper } from '../turns/result-keeper.ts'

@@ -1,6 +1,8 @@
 // Sends presence (typing, reactions, status) that a platform can show; no turn waits for it, and a failure is ignored.
-import type { Adapter, JsonObject, PresenceDetails, PresenceUpdate } from '../contract/index.ts'
+
+import type { Adapter, PresenceDetails, PresenceUpdate } from '../contract/index.ts'
 import { settleWithin } from '../lib/index.ts'
+import type { JsonObject } from '../lib/json-value.ts'
 
 /** Presence updates that are under way, so that a process which is about to end can wait for them. */
 export type PresenceService = {

@@ -3,11 +3,8 @@
 import { type CallQuestion, type QueuedCall, recipientLane } from '../contract/delivery.ts'
 import {
   type Adapter,
-  GatewayError,
-  isGatewayError,
   isKnownPart,
   isOrderKey,
-  type JsonObject,
   type KnownPart,
   type NormalizedResponse,
   type Part,
@@ -15,7 +12,9 @@ import {
   textOf,
   textPart,
 } from '../contract/index.ts'
+import { GatewayError, isGatewayError } from '../lib/errors.ts'
 import type { IdSource } from '../lib/ids.ts'
+import type { JsonObject } from '../lib/json-value.ts'
 import { withTimeout } from '../lib/time.ts'
 import { type Sentence, say } from '../locales/say.ts'
 

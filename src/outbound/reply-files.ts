@@ -1,17 +1,11 @@
 // Files of a reply are stored before rendering, so that rows hold ids and never bytes, and are checked to be the agent's to send.
 
 import type { AgentContext } from '../agents/context.ts'
-import {
-  GatewayError,
-  isGatewayError,
-  type Json,
-  type KnownPart,
-  type Log,
-  type NormalizedResponse,
-  type Part,
-} from '../contract/index.ts'
+import type { KnownPart, NormalizedResponse, Part } from '../contract/index.ts'
 import type { AttachmentService, IncomingFile, StoreOutcome } from '../files/attachment.ts'
-import { errorLogFields } from '../lib/log.ts'
+import { GatewayError, isGatewayError } from '../lib/errors.ts'
+import type { Json } from '../lib/json-value.ts'
+import { errorLogFields, type Log } from '../lib/log.ts'
 import { say } from '../locales/say.ts'
 
 import {

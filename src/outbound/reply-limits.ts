@@ -1,11 +1,12 @@
 // Reply limits: whether a turn may still answer, where a channel limits its answers. Counted before the turn is opened and by
 // its first message: a turn that is tried again, or prepared again after a crash, is the same answer.
 import type { ReplyLimit } from '../contract/capabilities.ts'
-import { type Log, type NormalizedMessage, textOf } from '../contract/index.ts'
+import { type NormalizedMessage, textOf } from '../contract/index.ts'
 import { senderGroup } from '../contract/sender.ts'
 import type { Db } from '../db/client.ts'
 import { type CountedReply, type ReachedLimit, type ReplyShare, returnReply, spendReplies } from '../db/reply-limits.ts'
 import type { AccessBasis, HeldLane, WaitingMessage } from '../db/turn-rows.ts'
+import type { Log } from '../lib/log.ts'
 import type { GatewayConnection } from '../turns/gateway-connection.ts'
 import type { Absorbed } from '../turns/plan-turn.ts'
 

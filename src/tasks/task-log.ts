@@ -1,6 +1,6 @@
 // The log of a task: its lines as events for clients that watch, and the store of tasks.
+
 import {
-  type JsonObject,
   type NormalizedResponse,
   type PushConfig,
   type Task,
@@ -13,6 +13,7 @@ import {
   textPart,
 } from '../contract/index.ts'
 import type { TaskPage } from '../contract/tasks.ts'
+import type { JsonObject } from '../lib/json-value.ts'
 
 const taskLogStart: TaskLogPosition = { order: -1, seq: -1 }
 const taskLogEnd: TaskLogPosition = { order: Number.MAX_SAFE_INTEGER, seq: 0 }

@@ -1,7 +1,10 @@
 // The adapter kit for whom a reply goes to, where agents are found, and what an operator may ask. Where there is no such verb there is nothing to keep.
-import { isGatewayError, isOrderKey, type JsonObject } from '../contract/index.ts'
+
+import { isOrderKey } from '../contract/index.ts'
 import { areStorable } from '../db/records.ts'
 import { agentJrd } from '../identity/webfinger.ts'
+import { isGatewayError } from '../lib/errors.ts'
+import type { JsonObject } from '../lib/json-value.ts'
 import { replySaying } from './adapter-contract-outbound.ts'
 import { type AdapterFixtures, adapterFor, type DeclareClause } from './adapter-fixtures.ts'
 import { expect } from './expect.ts'

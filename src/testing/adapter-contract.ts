@@ -5,7 +5,6 @@ import {
   assuranceClasses,
   formatAddress,
   type InboundMessage,
-  isGatewayError,
   isPlainSubject,
   type OnceClaim,
   type OptionalVerbs,
@@ -16,6 +15,7 @@ import {
   validateMessage,
 } from '../contract/index.ts'
 import { checkEvidence } from '../identity/evidence.ts'
+import { isGatewayError } from '../lib/errors.ts'
 import { declareFileClauses } from './adapter-contract-files.ts'
 import { declareOutboundClauses } from './adapter-contract-outbound.ts'
 import { declareRecipientClauses } from './adapter-contract-recipients.ts'

@@ -7,11 +7,11 @@ import type {
   ChannelDeps,
   Connection,
   FileSource,
-  JsonObject,
   RawRequest,
   RunLog,
 } from '../contract/index.ts'
 import { createUnpinnedFetch, webHmac } from '../lib/index.ts'
+import type { JsonObject } from '../lib/json-value.ts'
 import { memoryRecords } from './memory-records.ts'
 import { noTasks } from './no-tasks.ts'
 

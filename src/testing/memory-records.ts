@@ -1,5 +1,7 @@
 // Records of a connection in memory, for adapters that are asked without a database.
-import type { ChannelRecord, JsonObject, Records } from '../contract/index.ts'
+
+import type { ChannelRecord, Records } from '../contract/index.ts'
+import type { JsonObject } from '../lib/json-value.ts'
 
 type Row = ChannelRecord & { readonly family: string; readonly agent: string | undefined }
 

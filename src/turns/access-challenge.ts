@@ -1,6 +1,6 @@
 // The access challenge: a turn that tells a sender why they have no access, or gives them a pairing code. No agent runs.
 import { completeReply } from '../agents/reply.ts'
-import { cleanName, type NormalizedResponse } from '../contract/index.ts'
+import type { NormalizedResponse } from '../contract/index.ts'
 import type { AccessBasis, TurnEnd, WaitingMessage } from '../db/turn-rows.ts'
 import {
   accessDeniedNotice,
@@ -10,6 +10,7 @@ import {
   rateLimitNotice,
 } from '../identity/pairing.ts'
 import { isGroupRoom } from '../identity/reply-policy.ts'
+import { cleanName } from '../lib/clean-text.ts'
 import type { IdSource } from '../lib/ids.ts'
 import type { Sentence } from '../locales/say.ts'
 import { isDirectMessage, mayReplyToUnproven, reachedLimit, replyLimit } from '../outbound/reply-limits.ts'

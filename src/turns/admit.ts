@@ -2,14 +2,7 @@
 
 import type { Agent } from '../agents/define-agent.ts'
 import { noStoredAccess, type OpenPairing, type StoredGrant } from '../contract/access.ts'
-import {
-  type Fields,
-  type IdentityEvidence,
-  type JsonObject,
-  type Log,
-  type NormalizedMessage,
-  textOf,
-} from '../contract/index.ts'
+import { type Fields, type IdentityEvidence, type NormalizedMessage, textOf } from '../contract/index.ts'
 import { senderGroup } from '../contract/sender.ts'
 import { countChainTurns, visitChain } from '../db/call-chains.ts'
 import type { Db } from '../db/client.ts'
@@ -28,6 +21,8 @@ import { accessDeniedNotice } from '../identity/pairing.ts'
 import { findUnansweredReason, isAgentAddressed, isGroupRoom, isUnansweredReason } from '../identity/reply-policy.ts'
 import { isForOtherAgent, type PrincipalResolver, type ResolvedPrincipal } from '../identity/resolve-principal.ts'
 import { namesAgent } from '../inbound/route-to-agent.ts'
+import type { JsonObject } from '../lib/json-value.ts'
+import type { Log } from '../lib/log.ts'
 import type { AmbientRecall } from '../sessions/ambient-context.ts'
 import { isControl } from './chat-commands.ts'
 import type { GatewayConnection } from './gateway-connection.ts'

@@ -9,9 +9,6 @@ import { completeReply } from '../agents/reply.ts'
 import {
   type Envelope,
   formatAddress,
-  GatewayError,
-  isGatewayError,
-  type JsonObject,
   type NormalizedMessage,
   type NormalizedResponse,
   type Part,
@@ -21,7 +18,9 @@ import {
 import { pauseSignals } from '../db/transcripts.ts'
 import { type AgentChain, chainCue, loopFault, nextAgentChain } from '../identity/call-chain.ts'
 import { readdressMessage } from '../identity/evidence.ts'
+import { GatewayError, isGatewayError } from '../lib/errors.ts'
 import { toStorableJson } from '../lib/index.ts'
+import type { JsonObject } from '../lib/json-value.ts'
 import { assistantEnvelope, toHistoricalMessage, userEnvelope } from '../sessions/transcript.ts'
 import { admit } from './admit.ts'
 

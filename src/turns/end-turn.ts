@@ -6,9 +6,7 @@ import { apology, completeReply } from '../agents/reply.ts'
 import type { QueuedCall } from '../contract/delivery.ts'
 import {
   type Envelope,
-  isGatewayError,
   isKnownPart,
-  type Log,
   type NormalizedResponse,
   type Part,
   parseAddress,
@@ -19,7 +17,9 @@ import type { ReleaseCause, TurnEnd, WaitingSignal } from '../db/turn-rows.ts'
 import type { AttachmentService } from '../files/attachment.ts'
 import { defuseMentions, type MentionTreatment, mayMentionHuman, type WrittenName } from '../identity/mentions.ts'
 import { resendNotice } from '../identity/pairing.ts'
+import { isGatewayError } from '../lib/errors.ts'
 import type { IdSource } from '../lib/ids.ts'
+import type { Log } from '../lib/log.ts'
 import { say } from '../locales/say.ts'
 import { type Outgoing, renderCalls } from '../outbound/render.ts'
 import { keepWholeReply } from '../outbound/reply-files.ts'

@@ -1,8 +1,10 @@
 // File parts of messages: how they are made, and the text that stands where a file could not be had.
 
-import { cleanName, isKnownPart, type Json, type KnownPart, type Part, textPart } from '../contract/index.ts'
+import { isKnownPart, type KnownPart, type Part, textPart } from '../contract/index.ts'
 import type { AttachmentDescriptor } from '../files/attachment.ts'
+import { cleanName } from '../lib/clean-text.ts'
 import { decodeBase64, stableStringify } from '../lib/index.ts'
+import type { Json } from '../lib/json-value.ts'
 export type FilePart = Extract<KnownPart, { kind: 'file' | 'artifact' }>
 
 export function isFilePart(part: Part): part is FilePart {

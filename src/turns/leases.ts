@@ -4,9 +4,10 @@
 //   expired   not renewed in time, because the database was away or this process was frozen; the lane may still be ours, nothing begins
 //             until it is renewed under the same epoch, and what is in hand is kept
 //   lost      the database says that another epoch has the lane: what runs under it stops
-import { GatewayError, type Log } from '../contract/index.ts'
+
 import type { Hold } from '../db/turn-rows.ts'
-import { errorLogFields } from '../lib/log.ts'
+import { GatewayError } from '../lib/errors.ts'
+import { errorLogFields, type Log } from '../lib/log.ts'
 
 export type Lease = {
   /** Aborts when the lease is lost; effects in flight must stop then. */

@@ -2,10 +2,12 @@
 // arrived, frames follow: outside the outbox, one at a time, each with all words so far, none without the lease. A preview, which
 // vanishes by itself, has no row: the reply is then a message like any other.
 
-import type { JsonObject, LiveVerbs, Log } from '../contract/index.ts'
+import type { LiveVerbs } from '../contract/index.ts'
 import type { Db } from '../db/client.ts'
 import { findLiveReply, openLiveReply } from '../db/live.ts'
 import type { IdSource } from '../lib/ids.ts'
+import type { JsonObject } from '../lib/json-value.ts'
+import type { Log } from '../lib/log.ts'
 import { sleep } from '../lib/time.ts'
 import type { LiveEnd } from '../outbound/render.ts'
 import type { Lease } from './leases.ts'

@@ -1,7 +1,7 @@
 // Operator takeover of a session: exporting its transcript, taking it over, speaking in it, giving it back. Export and takeover
 // need the consent of those who take part; the decision is stored beside the act.
 
-import { type Envelope, GatewayError, type NormalizedResponse, textPart } from '../contract/index.ts'
+import { type Envelope, type NormalizedResponse, textPart } from '../contract/index.ts'
 import type { Db } from '../db/client.ts'
 import { isConsentGivenIn, recordConsentDecision } from '../db/consents.ts'
 import { findSessionRoom, type OperatorMessage, type SessionRoom, speakInSession } from '../db/session-reader.ts'
@@ -9,6 +9,7 @@ import type { TranscriptLine } from '../db/sessions.ts'
 import { readTranscript } from '../db/sessions.ts'
 import type { ConsentOperation, ConsentPolicy } from '../identity/consent.ts'
 import { newTraceId } from '../inbound/request-context.ts'
+import { GatewayError } from '../lib/errors.ts'
 import type { IdSource } from '../lib/ids.ts'
 import { say } from '../locales/say.ts'
 import { renderCalls } from '../outbound/render.ts'

@@ -11,11 +11,12 @@ import {
   type Resolvers,
 } from '../agents/approvals/terms.ts'
 import { shownRequest, toolRequestId } from '../agents/client-tools.ts'
-import { GatewayError, type JsonObject } from '../contract/index.ts'
 import { endsPause, expiryKinds } from '../db/transcripts.ts'
 import type { NewPendingAction, NewTimer, NewToolRequest, PauseResult } from '../db/turn-rows.ts'
+import { GatewayError } from '../lib/errors.ts'
 import type { IdSource } from '../lib/ids.ts'
 import { toStorableJson } from '../lib/index.ts'
+import type { JsonObject } from '../lib/json-value.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
 import { payloadWithChain, type TurnChain } from './remote-agents.ts'
 import { type DecidedQuestion, type Rerun, withRerun } from './rerun.ts'

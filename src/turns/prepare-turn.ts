@@ -2,14 +2,7 @@
 // to run.
 
 import { createStepLog, type StepLog } from '../agents/steps.ts'
-import {
-  type Fields,
-  formatAddress,
-  type JsonObject,
-  type Log,
-  type NormalizedMessage,
-  type Observer,
-} from '../contract/index.ts'
+import { type Fields, formatAddress, type NormalizedMessage, type Observer } from '../contract/index.ts'
 import { withoutChainVisits } from '../db/call-chains.ts'
 import type { Db } from '../db/client.ts'
 import type { TurnPast } from '../db/journal.ts'
@@ -31,6 +24,8 @@ import type { ConsentPolicy } from '../identity/consent.ts'
 import { readdressMessage } from '../identity/evidence.ts'
 import { newTraceId } from '../inbound/request-context.ts'
 import type { IdSource } from '../lib/ids.ts'
+import type { JsonObject } from '../lib/json-value.ts'
+import type { Log } from '../lib/log.ts'
 import type { LiveEnd } from '../outbound/render.ts'
 import { isDirectMessage, reachedLimit, replyLimit } from '../outbound/reply-limits.ts'
 import { type AdmissionServices, admissions, recallFor, unheardBy } from './admit.ts'

@@ -2,10 +2,12 @@
 // told it. What the turn leaves for later keeps that place.
 import type { NextHop, RemoteCaller } from '../agents/context.ts'
 import { callerContextSchema } from '../contract/caller.ts'
-import { type CallerContext, type Fields, type JsonObject, parseAddress, type SafeFetch } from '../contract/index.ts'
+import { type CallerContext, type Fields, parseAddress } from '../contract/index.ts'
 import type { Attestor } from '../identity/attestor.ts'
 import { type AgentChain, callerHeaders, nextAgentChain, nextHop, topOfChain } from '../identity/call-chain.ts'
 import { readJrd } from '../identity/webfinger.ts'
+import type { JsonObject } from '../lib/json-value.ts'
+import type { SafeFetch } from '../lib/safe-fetch-port.ts'
 import type { Lease } from './leases.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
 import type { FenceFetch } from './services.ts'

@@ -1,11 +1,14 @@
 // The input and the result of a replay: the stored payload normalized by today's code, or the stored message where the payload is
 // not enough, and the difference between what was sent and what would be sent.
-import { GatewayError, type Json, type JsonObject, type Log } from '../contract/index.ts'
+
 import type { ValidationScope } from '../contract/validate-message.ts'
 import type { SentCall, StoredMember } from '../db/replay.ts'
 import type { WaitingMessage } from '../db/turn-rows.ts'
 import { storedRawToRequest } from '../inbound/receive.ts'
 import { checkEvent } from '../inbound/store-events.ts'
+import { GatewayError } from '../lib/errors.ts'
+import type { Json, JsonObject } from '../lib/json-value.ts'
+import type { Log } from '../lib/log.ts'
 import type { GatewayConnection } from './gateway-connection.ts'
 
 export type ReadAgain =

@@ -1,9 +1,9 @@
 // A stored turn as a fixture for tests: no secrets, and no person's name, address or id. Fields are carried over one by one, so
 // that what is not known here is left out rather than leaked.
+
 import {
   type HistoricalMessage,
   isKnownPart,
-  type Json,
   type KnownPart,
   type NormalizedMessage,
   type Part,
@@ -13,6 +13,7 @@ import { senderSchema } from '../contract/sender.ts'
 import type { SentCall, Stored } from '../db/replay.ts'
 import type { StoredMessage } from '../db/turn-rows.ts'
 import { redactRaw } from '../inbound/stored-copy.ts'
+import type { Json } from '../lib/json-value.ts'
 import { toHistoricalMessage } from '../sessions/transcript.ts'
 
 /** `cleaned`: every text becomes filler of the same shape. `with_text`: texts stay, less names, ids and secrets. */

@@ -2,13 +2,13 @@
 // nothing, sends nothing, and says how what would be sent differs from what was.
 
 import { createStepLog, type StepLog } from '../agents/steps.ts'
-import { GatewayError, isGatewayError } from '../contract/index.ts'
 import { noMeter } from '../contract/metrics.ts'
 import type { ValidationScope } from '../contract/validate-message.ts'
 import { withoutChainVisits } from '../db/call-chains.ts'
 import type { JournalStore, RecordedStep } from '../db/journal.ts'
 import { createReplayDb, findReplay, type Stored } from '../db/replay.ts'
 import type { HeldLane, OpenTurn, TurnEnd, WaitingMessage } from '../db/turn-rows.ts'
+import { GatewayError, isGatewayError } from '../lib/errors.ts'
 import type { IdSource } from '../lib/ids.ts'
 import { admissions } from './admit.ts'
 import { answeredEnd, deadEnd } from './end-turn.ts'

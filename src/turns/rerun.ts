@@ -4,8 +4,8 @@
 
 import type { EndedPause } from '../agents/approvals/pauses.ts'
 import type { Signal } from '../agents/define-agent.ts'
-import type { Json, JsonObject } from '../contract/index.ts'
 import { toStorableJson } from '../lib/index.ts'
+import type { Json, JsonObject } from '../lib/json-value.ts'
 
 /** How the run began. */
 export type Beginning = {

@@ -1,8 +1,9 @@
 // Stores the results of steps, turns and deliveries, retrying until it succeeds. That the own lease has run out meanwhile
 // does not end this: every such write is fenced by its epoch, and answers by itself when another holder has taken over.
-import { isGatewayError, type Log } from '../contract/index.ts'
+
 import type { StoreWithRetry } from '../contract/store-result.ts'
-import { errorLogFields, type LogFields } from '../lib/log.ts'
+import { isGatewayError } from '../lib/errors.ts'
+import { errorLogFields, type Log, type LogFields } from '../lib/log.ts'
 import { sleep } from '../lib/time.ts'
 import { backoffMs } from '../outbound/settle.ts'
 

@@ -1,10 +1,12 @@
 // Runs a gateway command, in a conversation of its own beside the one it is about: no agent runs, the gateway answers.
 
 import { completeReply } from '../agents/reply.ts'
-import { cleanName, GatewayError, type NormalizedResponse, writeCommand } from '../contract/index.ts'
+import { type NormalizedResponse, writeCommand } from '../contract/index.ts'
 import type { Db } from '../db/client.ts'
 import { findBusyThread, type RunsAtAGlance, summarizeRuns } from '../db/runs.ts'
 import type { ControlCommand } from '../inbound/chat-command.ts'
+import { cleanName } from '../lib/clean-text.ts'
+import { GatewayError } from '../lib/errors.ts'
 import { resolveAuthority } from './admit.ts'
 import { answerCommand, parseKnownCommand, type Reported } from './chat-commands.ts'
 import type { ReadyTurn } from './prepare-turn.ts'

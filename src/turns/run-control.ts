@@ -2,20 +2,16 @@
 // remote agents are cancelled with it.
 
 import { runStopped, type StopCause, steeredType, stopCause } from '../agents/loop/interrupts.ts'
-import {
-  type Envelope,
-  type GatewayError,
-  type JsonObject,
-  type NormalizedResponse,
-  textPart,
-} from '../contract/index.ts'
+import { type Envelope, type NormalizedResponse, textPart } from '../contract/index.ts'
 import type { JournalStore } from '../db/journal.ts'
 import type { WaitNotice } from '../db/live.ts'
 import { notifyWaiting, openLiveReply } from '../db/live.ts'
 import { appendRunEvents, cancelRun, interruptedBy } from '../db/runs.ts'
 import type { WaitingMessage } from '../db/turn-rows.ts'
 import { joinTurn, listWaitingMessages } from '../db/turns.ts'
+import type { GatewayError } from '../lib/errors.ts'
 import type { IdSource } from '../lib/ids.ts'
+import type { JsonObject } from '../lib/json-value.ts'
 import { type Sentence, say } from '../locales/say.ts'
 import { partsText } from '../markdown/index.ts'
 import { renderCalls } from '../outbound/render.ts'

@@ -6,17 +6,17 @@ import {
   type ClientData,
   type Envelope,
   type Fields,
-  GatewayError,
-  type Json,
-  type Log,
   maxClientDataBytes,
   type NormalizedResponse,
   type Observer,
 } from '../contract/index.ts'
 import type { Meter } from '../contract/metrics.ts'
 import type { NewTimer, RunEnd } from '../db/turn-rows.ts'
+import { GatewayError } from '../lib/errors.ts'
 import type { IdSource } from '../lib/ids.ts'
 import { isJsonValue, isPlainObject } from '../lib/index.ts'
+import type { Json } from '../lib/json-value.ts'
+import type { Log } from '../lib/log.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
 import { payloadWithChain, type TurnChain } from './remote-agents.ts'
 import type { RunControl } from './run-control.ts'

@@ -2,11 +2,11 @@
 // from the others: first together in a process of their own, then each alone, then dead. Those that only ran beside the one at
 // fault are answered.
 
-import type { Log } from '../contract/index.ts'
 import type { Db } from '../db/client.ts'
 import { findSuspectTurns, reclaimTurn } from '../db/suspect-turns.ts'
 import type { FullSlots, HeldLane } from '../db/turn-rows.ts'
 import { claimControlTurns, claimTurns, releaseLane } from '../db/turns.ts'
+import type { Log } from '../lib/log.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
 import type { Wakeups } from './services.ts'
 import type { TurnPolicy } from './turn-policy.ts'

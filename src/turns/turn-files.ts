@@ -1,19 +1,15 @@
 // Files of a turn: downloaded from the platform before the agent runs, stored, and given to the agent with signed URLs.
 import type { AgentContext } from '../agents/context.ts'
 import type { SourcedFile } from '../contract/channel.ts'
-import {
-  type AgentFiles,
-  GatewayError,
-  type HistoricalMessage,
-  type InboundEvent,
-  type InboundMessage,
-  isGatewayError,
-  type Json,
-  type JsonObject,
-  type KnownPart,
-  type NormalizedMessage,
-  type OpenedFile,
-  type Part,
+import type {
+  AgentFiles,
+  HistoricalMessage,
+  InboundEvent,
+  InboundMessage,
+  KnownPart,
+  NormalizedMessage,
+  OpenedFile,
+  Part,
 } from '../contract/index.ts'
 import type { StoredMessage } from '../db/turn-rows.ts'
 import type {
@@ -23,6 +19,8 @@ import type {
   SignedUrlCode,
   StoreOutcome,
 } from '../files/attachment.ts'
+import { GatewayError, isGatewayError } from '../lib/errors.ts'
+import type { Json, JsonObject } from '../lib/json-value.ts'
 
 import {
   deriveAttachmentId,

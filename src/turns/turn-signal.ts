@@ -1,6 +1,7 @@
 // The abort signal of a turn: it ends with its lease, or at its deadline, whatever its agent does; and the fetch that ends with it.
-import { GatewayError, isGatewayError } from '../contract/index.ts'
+
 import type { OpenTurn } from '../db/turn-rows.ts'
+import { GatewayError, isGatewayError } from '../lib/errors.ts'
 
 import type { TurnPolicy } from './turn-policy.ts'
 

@@ -2,14 +2,13 @@
 // no connection may hold all slots while there are others.
 
 import type { Agent } from '../agents/define-agent.ts'
-import type { Log } from '../contract/index.ts'
 import type { Meter, WorkerLoopName } from '../contract/metrics.ts'
 import type { Db } from '../db/client.ts'
 import type { HeldSendLane } from '../db/outbox.ts'
 import { claimSends } from '../db/outbox.ts'
 import type { FullSlots, HeldLane } from '../db/turn-rows.ts'
 import { claimControlTurns } from '../db/turns.ts'
-import { errorLogFields, type LogFields } from '../lib/log.ts'
+import { errorLogFields, type Log, type LogFields } from '../lib/log.ts'
 import { isStandstill, type SlotUse } from '../observability/process-metrics.ts'
 import type { GatewayConnection } from './gateway-connection.ts'
 import type { Wakeups } from './services.ts'

@@ -7,14 +7,7 @@ import type { AppDeps } from '../api/deps.ts'
 import { explainById } from '../api/explain/explain.ts'
 import { errorAnswer, failureAnswer, notFound } from '../api/http-answers.ts'
 import { deliverInbound } from '../api/webhook.ts'
-import {
-  type EmailEventResult,
-  GatewayError,
-  isGatewayError,
-  type Log,
-  type RawRequest,
-  secret,
-} from '../contract/index.ts'
+import type { EmailEventResult, RawRequest } from '../contract/index.ts'
 import type { EmailEvent } from '../contract/optional-verbs.ts'
 import { createEraseStore } from '../db/erase-person.ts'
 import { sampleHealth } from '../db/health.ts'
@@ -22,6 +15,9 @@ import { probeStorage } from '../db/probe.ts'
 import { createTokenStore } from '../db/tokens.ts'
 import type { Rejections } from '../identity/rejected-requests.ts'
 import { newTraceId } from '../inbound/request-context.ts'
+import { GatewayError, isGatewayError } from '../lib/errors.ts'
+import type { Log } from '../lib/log.ts'
+import { secret } from '../lib/secret.ts'
 import { type ReadinessDeps, readReadiness } from '../observability/readiness.ts'
 import type { GatewayConnection } from '../turns/gateway-connection.ts'
 import { createSessionTakeover } from '../turns/operator-takeover.ts'

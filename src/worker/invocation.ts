@@ -1,13 +1,15 @@
 // One invocation: a database client and a gateway of its own, given back when it ends. Isolates share nothing but code.
 
 import type { Config } from '../config.ts'
-import { GatewayError, type Log, type Mailer } from '../contract/index.ts'
+import type { Mailer } from '../contract/index.ts'
 import type { Database, Failpoint } from '../db/client.ts'
 import { openHyperdrive } from '../db/hyperdrive.ts'
 import { type Assembled, assembleGateway, type Runtime } from '../gateway/assemble.ts'
 import type { RuntimeFiles } from '../gateway/attachments.ts'
 import type { IssuerCache } from '../identity/issuers/issuer-client.ts'
 import { createSingleCommit } from '../inbound/group-commit.ts'
+import { GatewayError } from '../lib/errors.ts'
+import type { Log } from '../lib/log.ts'
 import type { GatewayConnection } from '../turns/gateway-connection.ts'
 
 export type InvocationOptions = {

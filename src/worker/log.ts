@@ -1,5 +1,6 @@
 // The log on Workers: one JSON line per event, with everything that looks like a secret removed.
-import type { JsonObject, Log } from '../contract/index.ts'
+import type { JsonObject } from '../lib/json-value.ts'
+import type { Log } from '../lib/log.ts'
 
 const secretName = /token|secret|authorization|password/i
 

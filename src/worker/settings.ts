@@ -9,10 +9,12 @@ import type {
 } from '@cloudflare/workers-types'
 import { channels, publicChannels } from '../channels.ts'
 import { type Config, type Environment, loadConfig, type ParleyConfig } from '../config.ts'
-import { GatewayError, isGatewayError, type Log, type Mailer } from '../contract/index.ts'
+import type { Mailer } from '../contract/index.ts'
 import type { BlobStore } from '../files/blob-store.ts'
 import { createR2Store } from '../files/drivers/r2.ts'
 import { openBlobStore, type RuntimeFiles } from '../gateway/attachments.ts'
+import { GatewayError, isGatewayError } from '../lib/errors.ts'
+import type { Log } from '../lib/log.ts'
 
 /** Bindings of wrangler.toml. Variables and secrets stand beside them under the names they have on Node. */
 export type WorkerEnv = {

@@ -1,5 +1,5 @@
 // People at https names without a port, as the case tables know them: one server of this machine stands behind whoever ends TLS for them.
-import type { SafeFetch } from '../../src/contract/index.ts'
+import type { SafeFetch } from '../../src/lib/safe-fetch-port.ts'
 import type { Peer } from './activitypub-peer.ts'
 import { type Fediverse, pemOf } from './fediverse.ts'
 

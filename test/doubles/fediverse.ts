@@ -1,8 +1,8 @@
 // Other servers of the fediverse on this machine: one real HTTP server that answers for every name a test gives it.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { SafeFetch } from '../../src/contract/index.ts'
 import { isPublicAddress } from '../../src/lib/index.ts'
+import type { SafeFetch } from '../../src/lib/safe-fetch-port.ts'
 import { createPinnedFetch } from '../../src/node/guarded-fetch.ts'
 
 export type FediverseAnswer = {

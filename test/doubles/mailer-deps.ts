@@ -1,8 +1,9 @@
 // What sending a mail needs, in memory: tokens that can be read, notes, files, and the reply of an agent to one person's mail.
 
 import type { DeliveryDeps, DeliverySettings } from '../../adapters/email/deliver/settings.ts'
-import type { Attempt, FileSource, JsonObject, NormalizedResponse } from '../../src/contract/index.ts'
+import type { Attempt, FileSource, NormalizedResponse } from '../../src/contract/index.ts'
 import { webHmac } from '../../src/lib/index.ts'
+import type { JsonObject } from '../../src/lib/json-value.ts'
 import { memoryNotes } from './memory-ttl-store.ts'
 import { emailSay } from './say.ts'
 

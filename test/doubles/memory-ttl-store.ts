@@ -1,5 +1,7 @@
 // The store of notes in memory, at a clock of the test's.
-import type { JsonObject, TtlStore } from '../../src/contract/index.ts'
+
+import type { TtlStore } from '../../src/contract/index.ts'
+import type { JsonObject } from '../../src/lib/json-value.ts'
 
 export type MemoryNotes = TtlStore & { readonly keys: () => readonly string[] }
 

@@ -1,10 +1,11 @@
 // A whole gateway in this process, on a given database, with real HTTP to stand-ins for the vendors.
 
 import { type Config, type Environment, loadConfig, type ParleyConfig } from '../../src/config.ts'
-import type { ChannelDefinition, ConnectionConfig, JsonObject } from '../../src/contract/index.ts'
+import type { ChannelDefinition, ConnectionConfig } from '../../src/contract/index.ts'
 import type { Database } from '../../src/db/client.ts'
 import { type Assembled, assembleGateway, type Runtime } from '../../src/gateway/assemble.ts'
 import type { Received } from '../../src/inbound/receive.ts'
+import type { JsonObject } from '../../src/lib/json-value.ts'
 import { createFencedFetch, prepareFencedFetch } from '../../src/node/fenced-fetch.ts'
 import { loopbackArrival, loopbackSecret } from './loopback/fixtures.ts'
 import { type LoopbackEvent, loopbackClientId, loopbackEdit, loopbackLookup, loopbackNone } from './loopback/index.ts'

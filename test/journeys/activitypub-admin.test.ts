@@ -1,7 +1,7 @@
 // An operator changes and takes back what an agent posted, and turns servers away, while the gateway runs.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { JsonObject } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
+import type { JsonObject } from '../../src/lib/json-value.ts'
 import { type Fediverse, startFediverse } from '../doubles/fediverse.ts'
 import { type FediverseGateway, startFediverseGateway } from '../doubles/fediverse-gateway.ts'
 import { aMention, type Person, settlePerson } from '../doubles/fediverse-person.ts'

@@ -1,10 +1,10 @@
 // The three JSON shapes of attachments in the run API (upload, message, history), letter for letter, on a project of Supabase's form.
 import { afterEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
-import { secret } from '../../src/contract/index.ts'
 import { createAttachmentStore } from '../../src/db/attachments.ts'
 import { statement } from '../../src/db/client.ts'
 import { createSupabaseStore } from '../../src/files/drivers/supabase.ts'
+import { secret } from '../../src/lib/secret.ts'
 import { type Api, startApi } from '../doubles/api.ts'
 import { streamOf } from '../doubles/attachment-service.ts'
 import { type SupabaseServer, startSupabaseServer } from '../doubles/supabase-server.ts'

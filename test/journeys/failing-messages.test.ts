@@ -3,9 +3,10 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
 import type { ParleyConfig } from '../../src/config.ts'
-import { type ChannelDefinition, GatewayError, textOf } from '../../src/contract/index.ts'
+import { type ChannelDefinition, textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
 import { createAccessPolicy } from '../../src/identity/access-policy.ts'
+import { GatewayError } from '../../src/lib/errors.ts'
 import { createTestApp, operatorToken } from '../doubles/test-app.ts'
 import {
   createTestGateway,

@@ -1,8 +1,8 @@
 // A model that is away: people are told once that it is still tried, where the channel can show it, and the answer takes that place.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
-import { GatewayError } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
+import { GatewayError } from '../../src/lib/errors.ts'
 import { until } from '../doubles/background-gateway.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'

@@ -2,10 +2,11 @@
 
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
-import { GatewayError, textOf } from '../../src/contract/index.ts'
+import { textOf } from '../../src/contract/index.ts'
 import { type Database, statement } from '../../src/db/client.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
 import { readLedger } from '../../src/db/receipts.ts'
+import { GatewayError } from '../../src/lib/errors.ts'
 import { type BackupScene, backUp, createBackupScene, type Place, restore } from '../doubles/backup-setup.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'

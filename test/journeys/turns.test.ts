@@ -2,9 +2,10 @@
 
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
-import { GatewayError, type NormalizedMessage, textOf } from '../../src/contract/index.ts'
+import { type NormalizedMessage, textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
 import { listEndedMessages, readLedger, resubmitMessage } from '../../src/db/receipts.ts'
+import { GatewayError } from '../../src/lib/errors.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'

@@ -1,13 +1,7 @@
 // Agent cards: found by a card's URL, the base of an agent, or an address such as @agent@host; read, and their signatures checked.
 
-import {
-  type Fields,
-  formatAddress,
-  GatewayError,
-  parseAddress,
-  type RemoteAccess,
-} from '../../../src/contract/index.ts'
-import { asFields, isPlainObject } from '../../../src/lib/index.ts'
+import { type Fields, formatAddress, parseAddress, type RemoteAccess } from '../../../src/contract/index.ts'
+import { asFields, GatewayError, isPlainObject } from '../../../src/lib/index.ts'
 import { type CardTrust, isSignedBy } from '../protocol/card-signature.ts'
 import { documentPaths } from '../protocol/operations.ts'
 import { type Egress, maxCardBytes, readRemoteJson } from './client.ts'

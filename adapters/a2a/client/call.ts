@@ -1,15 +1,14 @@
 // One call of a remote agent: what may be read for it, until when, its journaled steps, and how it is cancelled.
 
+import type { NormalizedMessage, Part, RemoteCallContext, RemoteMemory } from '../../../src/contract/index.ts'
 import {
+  asFields,
   isGatewayError,
+  isPlainObject,
   type Json,
   type JsonObject,
-  type NormalizedMessage,
-  type Part,
-  type RemoteCallContext,
-  type RemoteMemory,
-} from '../../../src/contract/index.ts'
-import { asFields, isPlainObject, sha256OfJson } from '../../../src/lib/index.ts'
+  sha256OfJson,
+} from '../../../src/lib/index.ts'
 import { type CardCache, chooseInterface, discoverCard, type RemoteCard } from './agent-card.ts'
 import { type Allowance, createEgress, createRemoteClient, type Egress, type RemoteClient } from './client.ts'
 import { isRemoteFault, remoteUnavailable } from './fault.ts'

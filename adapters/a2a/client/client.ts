@@ -1,11 +1,13 @@
 // The client of a remote agent: the operations of one of its interfaces. Answers are values, whatever else is a RemoteFault.
 
-import type { Fields, RemoteAccess, SafeFetchResult, Secret } from '../../../src/contract/index.ts'
+import type { Fields, RemoteAccess } from '../../../src/contract/index.ts'
 import {
   abortable,
   createUnpinnedFetch,
   parseBoundedJson,
   readServerSentEvents,
+  type SafeFetchResult,
+  type Secret,
   withTimeout,
 } from '../../../src/lib/index.ts'
 import { type FaultCode, isRemoteFault, RemoteFault } from './fault.ts'

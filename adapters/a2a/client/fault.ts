@@ -1,6 +1,6 @@
 // Faults of remote agents: why one was not asked or gave no answer. Codes are ours: nothing a peer says about its faults gets
 // further.
-import { GatewayError } from '../../../src/contract/index.ts'
+import { GatewayError } from '../../../src/lib/index.ts'
 
 export type FaultCode =
   | 'remote_unreachable'

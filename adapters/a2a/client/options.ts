@@ -1,5 +1,7 @@
 // Options of a remote agent, checked when the configuration is read.
-import { formatAddress, GatewayError, parseAddress, type Secret, secret } from '../../../src/contract/index.ts'
+
+import { formatAddress, parseAddress } from '../../../src/contract/index.ts'
+import { GatewayError, type Secret, secret } from '../../../src/lib/index.ts'
 import type { CardTrust } from '../protocol/card-signature.ts'
 import { readTarget, type Target } from './agent-card.ts'
 import { defaultLimits, type EgressPolicy, type OriginHeaders, type RemoteLimits } from './client.ts'

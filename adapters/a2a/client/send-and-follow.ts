@@ -1,7 +1,6 @@
 // Sends one message to a remote agent, once, and follows its task. Whether an earlier try arrived is asked before it is sent
 // again; where that cannot be told, it is not repeated.
-import { GatewayError } from '../../../src/contract/index.ts'
-import { sleep } from '../../../src/lib/index.ts'
+import { GatewayError, sleep } from '../../../src/lib/index.ts'
 import type { RemoteClient, RemoteLimits, StreamedEvent } from './client.ts'
 import { isRemoteFault, RemoteFault } from './fault.ts'
 import {

@@ -13,8 +13,8 @@ import {
   type JWK,
   SignJWT,
 } from 'jose'
-import { type ChannelKeys, type Fields, GatewayError, type JsonObject } from '../../../src/contract/index.ts'
-import { canonicalJson, isPlainObject, stableStringify } from '../../../src/lib/index.ts'
+import type { ChannelKeys, Fields } from '../../../src/contract/index.ts'
+import { canonicalJson, GatewayError, isPlainObject, type JsonObject, stableStringify } from '../../../src/lib/index.ts'
 import type { A2aSettings } from '../config.ts'
 
 const algorithm = 'ES256'

@@ -1,8 +1,7 @@
 // Version 0.3 translated to and from 1.0. Only names and shapes change here; what is wrong with a value is found where 1.0 is
 // read, so a value that fits nothing is passed on as it is.
 
-import type { Json, JsonObject } from '../../../src/contract/index.ts'
-import { isPlainObject } from '../../../src/lib/index.ts'
+import { isPlainObject, type Json, type JsonObject } from '../../../src/lib/index.ts'
 import {
   type A2aArtifact,
   type A2aMessage,

@@ -1,12 +1,7 @@
 // The protocol's objects in version 1.0, as plain JSON with its own field names, and the names of task states in both versions.
-import type {
-  Bearer,
-  CallerContext,
-  Json,
-  JsonObject,
-  RecipientCapabilities,
-  TaskState,
-} from '../../../src/contract/index.ts'
+
+import type { Bearer, CallerContext, RecipientCapabilities, TaskState } from '../../../src/contract/index.ts'
+import type { Json, JsonObject } from '../../../src/lib/index.ts'
 /** Exactly one of `text`, `raw`, `url` and `data` is there; the rest says something about it. */
 export type A2aPart = {
   readonly text?: string

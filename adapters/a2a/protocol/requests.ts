@@ -1,13 +1,6 @@
 // Parses the requests of version 1.0, each as a whole: what it asks for, or every field that is wrong.
-import {
-  isPlainId,
-  type Json,
-  type JsonObject,
-  maxInlineBytes,
-  maxTextLength,
-  type TaskState,
-} from '../../../src/contract/index.ts'
-import { isPlainObject } from '../../../src/lib/index.ts'
+import { isPlainId, maxInlineBytes, maxTextLength, type TaskState } from '../../../src/contract/index.ts'
+import { isPlainObject, type Json, type JsonObject } from '../../../src/lib/index.ts'
 import type { FieldViolation } from './faults.ts'
 import { type A2aMessage, type A2aPart, type A2aPushConfig, parseState, standardBase64 } from './objects.ts'
 

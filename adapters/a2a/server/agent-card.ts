@@ -1,13 +1,7 @@
 // Agent cards and the channel's other public documents, as they are served: signed strict cards, cards for both versions, the key,
 // address cards.
-import {
-  type AgentProfile,
-  type AgentSkill,
-  type Connection,
-  formatAddress,
-  type JsonObject,
-} from '../../../src/contract/index.ts'
-import { canonicalJson, LruMap, sha256Hex } from '../../../src/lib/index.ts'
+import { type AgentProfile, type AgentSkill, type Connection, formatAddress } from '../../../src/contract/index.ts'
+import { canonicalJson, type JsonObject, LruMap, sha256Hex } from '../../../src/lib/index.ts'
 import type { A2aSettings } from '../config.ts'
 import { keysPath, type OwnCardKeys, type OwnKey } from '../protocol/card-signature.ts'
 import { createFault } from '../protocol/faults.ts'

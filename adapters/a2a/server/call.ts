@@ -6,7 +6,6 @@ import type {
   Connection,
   FileSource,
   Hmac,
-  JsonObject,
   ServeContext,
   Task,
   TaskCaller,
@@ -14,7 +13,7 @@ import type {
   TaskService,
   TaskSnapshot,
 } from '../../../src/contract/index.ts'
-import { equalInConstantTime, toHex } from '../../../src/lib/index.ts'
+import { equalInConstantTime, type JsonObject, toHex } from '../../../src/lib/index.ts'
 import type { A2aSettings } from '../config.ts'
 import { createFault, type Fault, type FieldViolation } from '../protocol/faults.ts'
 import type { A2aCaller, StreamResponse } from '../protocol/objects.ts'

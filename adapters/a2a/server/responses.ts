@@ -1,5 +1,5 @@
 // Writes a result or an error on the wire, for each binding and version.
-import type { Json } from '../../../src/contract/index.ts'
+import type { Json } from '../../../src/lib/index.ts'
 import { type ErrorTable, type Fault, faultDetails, faultNumbers } from '../protocol/faults.ts'
 import { downgradeFrame, downgradeResult, type LegacyForm } from '../protocol/legacy.ts'
 import type { Dialect, OperationName } from '../protocol/operations.ts'

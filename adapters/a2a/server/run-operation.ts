@@ -1,11 +1,7 @@
 // Runs an operation and writes its response, the same for both bindings. A failure is logged, and the caller gets only its reference.
-import {
-  isGatewayError,
-  type RejectReason,
-  type ServeContext,
-  type Task,
-  type TaskQuery,
-} from '../../../src/contract/index.ts'
+
+import type { RejectReason, ServeContext, Task, TaskQuery } from '../../../src/contract/index.ts'
+import { isGatewayError } from '../../../src/lib/index.ts'
 import { createFault, type Fault, isA2aFault } from '../protocol/faults.ts'
 import type { A2aCaller } from '../protocol/objects.ts'
 import { type Dialect, knownExtensions, type OperationName, operations } from '../protocol/operations.ts'

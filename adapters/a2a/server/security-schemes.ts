@@ -1,5 +1,5 @@
 // Security schemes of an agent card: in 1.0 by the name of the member, in 0.3 by a type.
-import type { JsonObject } from '../../../src/contract/index.ts'
+import type { JsonObject } from '../../../src/lib/index.ts'
 
 type Flow = {
   readonly tokenUrl: string

@@ -4,8 +4,8 @@
 // copies, in whatever order and in however many replicas, one is stored and both learn its task. Only then is what was asked
 // compared with what is stored there, and another body is refused. Comparing before the commit would leave a gap for two first
 // sends at once; flagging after it would have let the second one run.
-import { cleanText, type Task, type TaskMessage, type TaskSnapshot, textOf } from '../../../src/contract/index.ts'
-import { canonicalJson } from '../../../src/lib/index.ts'
+import { type Task, type TaskMessage, type TaskSnapshot, textOf } from '../../../src/contract/index.ts'
+import { canonicalJson, cleanText } from '../../../src/lib/index.ts'
 import { cleanSend, readCallChain, referencePart, type SendFacts, sendToMessage } from '../normalize.ts'
 import { createFault, type Fault, isA2aFault } from '../protocol/faults.ts'
 import type { A2aMessage, A2aPart } from '../protocol/objects.ts'

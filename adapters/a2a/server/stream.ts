@@ -1,8 +1,8 @@
 // Streams of tasks: a snapshot first, then what the log yields. Nothing is shown that is not stored, so a reader that loses a
 // stream goes on behind the last id it saw.
+
 import {
   isFinalState,
-  type JsonObject,
   type Part,
   type Task,
   type TaskEvent,
@@ -10,6 +10,7 @@ import {
   type TaskSnapshot,
   textPart,
 } from '../../../src/contract/index.ts'
+import type { JsonObject } from '../../../src/lib/index.ts'
 import { createFault, type Fault, isA2aFault } from '../protocol/faults.ts'
 import type { A2aMessage } from '../protocol/objects.ts'
 import { readSendRequest, readTaskRequest } from '../protocol/requests.ts'

@@ -1,14 +1,15 @@
 // Fetches one document of another server: at most 1 MB and 10 seconds, JSON of the kind that was asked for, signed only where
 // asked to.
 
-import { isGatewayError, type SafeFetch } from '../../../src/contract/index.ts'
 import {
   checkTarget,
   createUnpinnedFetch,
+  isGatewayError,
   isPlainObject,
   isPublicAddress,
   LruMap,
   parseBoundedJson,
+  type SafeFetch,
 } from '../../../src/lib/index.ts'
 import { isActivityMediaType } from '../vocab.ts'
 import { type Absent, refuseRemote } from './remote-cache.ts'

@@ -1,8 +1,7 @@
 // Actors of other servers, by their address or handle. An actor is believed only from the server of that very address (see
 // fedify#963).
 
-import { cleanName } from '../../../src/contract/index.ts'
-import { isPlainObject } from '../../../src/lib/index.ts'
+import { cleanName, isPlainObject } from '../../../src/lib/index.ts'
 import { multikeyMaterial, pemMaterial } from '../signatures/key-material.ts'
 import type { RemoteActor, RemoteKey } from '../wire/activity.ts'
 import {

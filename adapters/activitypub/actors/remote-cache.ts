@@ -1,7 +1,7 @@
 // Cache of other servers' actors and keys: found for a day, not found for five minutes, and not asked again within one. The TTL
 // store is shared by every replica; memory saves the questions of a busy minute. Both are bounded: others decide what comes in.
-import type { JsonObject, TtlStore } from '../../../src/contract/index.ts'
-import { LruMap } from '../../../src/lib/index.ts'
+import type { TtlStore } from '../../../src/contract/index.ts'
+import { type JsonObject, LruMap } from '../../../src/lib/index.ts'
 import type { RemoteActor, RemoteKey } from '../wire/activity.ts'
 
 export type RemoteCache = {

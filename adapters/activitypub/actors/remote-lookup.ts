@@ -1,6 +1,6 @@
 // Looks up actors, keys, handles and posts at their own servers. Every address is checked before it is asked.
-import { createRateLimiter, type RateLimiter, type SafeFetch, type TtlStore } from '../../../src/contract/index.ts'
-import { isPlainObject } from '../../../src/lib/index.ts'
+import { createRateLimiter, type RateLimiter, type TtlStore } from '../../../src/contract/index.ts'
+import { isPlainObject, type SafeFetch } from '../../../src/lib/index.ts'
 import type { RemoteActor, RemoteKey } from '../wire/activity.ts'
 import {
   createFetchDocument,

@@ -1,12 +1,13 @@
 // `parley activitypub blocks`: the servers and accounts that the operator blocks, from now on and without a restart.
+
 import type {
   ChannelCommandGroup,
   CommandFlags,
   CommandResult,
-  JsonObject,
   OperatingCommand,
   OperatingContext,
 } from '../../../src/contract/index.ts'
+import type { JsonObject } from '../../../src/lib/index.ts'
 import {
   type BlockList,
   type BlockRow,

@@ -1,5 +1,5 @@
 // Block lists as Mastodon writes and reads them (CSV): one row for each server, a quoted cell may hold commas and lines. Pure.
-import { GatewayError } from '../../../src/contract/index.ts'
+import { GatewayError } from '../../../src/lib/index.ts'
 import { peerSchema } from '../config.ts'
 
 export type BlockRow = {

@@ -1,14 +1,7 @@
 // Blocks of servers and accounts while the gateway runs: listed, added, removed, imported and exported.
 import * as z from 'zod'
-import {
-  GatewayError,
-  type JsonObject,
-  type OperationResult,
-  type Operations,
-  type Records,
-  type RecordWrite,
-} from '../../../src/contract/index.ts'
-import { sha256Hex } from '../../../src/lib/index.ts'
+import type { OperationResult, Operations, Records, RecordWrite } from '../../../src/contract/index.ts'
+import { GatewayError, type JsonObject, sha256Hex } from '../../../src/lib/index.ts'
 import { peerSchema } from '../config.ts'
 import type { DocumentDeps } from '../documents/document-deps.ts'
 import { maxBlocks, type PeerList, peerList } from '../moderation.ts'

@@ -1,11 +1,7 @@
 // Output of this channel's commands for people.
-import type {
-  CommandFlags,
-  CommandResult,
-  JsonObject,
-  OperatingContext,
-  OperationResponse,
-} from '../../../src/contract/index.ts'
+
+import type { CommandFlags, CommandResult, OperatingContext, OperationResponse } from '../../../src/contract/index.ts'
+import type { JsonObject } from '../../../src/lib/index.ts'
 
 /** Only the flags that were given, by the names that the operation asks for. */
 export function pickFlags(flags: CommandFlags, ...names: readonly string[]): JsonObject {

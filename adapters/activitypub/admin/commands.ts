@@ -1,5 +1,7 @@
 // `parley activitypub requests`, `followers`, `posts`, `reports` and `keys`: the operator's commands of this channel.
-import type { ChannelCommandGroup, CommandFlags, JsonObject, OperatingCommand } from '../../../src/contract/index.ts'
+
+import type { ChannelCommandGroup, CommandFlags, OperatingCommand } from '../../../src/contract/index.ts'
+import type { JsonObject } from '../../../src/lib/index.ts'
 import { doneResult, escapeControlChars, listResult, pickFlags } from './command-output.ts'
 
 const someone = 'https://social.example/users/alice'

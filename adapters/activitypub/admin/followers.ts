@@ -1,13 +1,8 @@
 // The followers of an agent and requests to follow: listed, found by address, accepted, rejected, removed.
 
 import * as z from 'zod'
-import {
-  GatewayError,
-  type JsonObject,
-  type OperationResult,
-  type Operations,
-  type RecordWrite,
-} from '../../../src/contract/index.ts'
+import type { OperationResult, Operations, RecordWrite } from '../../../src/contract/index.ts'
+import { GatewayError, type JsonObject } from '../../../src/lib/index.ts'
 import {
   answerFollow,
   type FollowRecord,

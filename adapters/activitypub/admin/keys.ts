@@ -1,12 +1,7 @@
 // Rotates the keys of an actor. Followers' servers are told, so that they need not find out by a signature that does not fit.
 import * as z from 'zod'
-import {
-  GatewayError,
-  isOrderKey,
-  type JsonObject,
-  type Operations,
-  type ProtocolReply,
-} from '../../../src/contract/index.ts'
+import { isOrderKey, type Operations, type ProtocolReply } from '../../../src/contract/index.ts'
+import { GatewayError, type JsonObject } from '../../../src/lib/index.ts'
 import { listFollowerInboxes } from '../deliver/expand-recipients.ts'
 import { agentDocument, agentOwner, instanceOwner } from '../documents/actor-document.ts'
 import { agentStatus } from '../documents/document-deps.ts'

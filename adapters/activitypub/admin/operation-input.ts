@@ -1,6 +1,6 @@
 // Validates the input of an operation before anything is looked up; errors say what to send instead.
 import * as z from 'zod'
-import { GatewayError, type JsonObject } from '../../../src/contract/index.ts'
+import { GatewayError, type JsonObject } from '../../../src/lib/index.ts'
 import { agentStatus, type DocumentDeps } from '../documents/document-deps.ts'
 
 /** Short enough for an index, and nothing hidden in it. */

@@ -1,19 +1,17 @@
 // Posts of our agents: listed, edited and deleted. Every server that got one is told, and our own address says it at once.
 
 import * as z from 'zod'
-import {
-  type ChannelRecord,
-  GatewayError,
-  type JsonObject,
-  type OperationChange,
-  type OperationResult,
-  type Operations,
-  type ProtocolReply,
-  type Records,
-  type RecordWrite,
-  type RenderedCall,
+import type {
+  ChannelRecord,
+  OperationChange,
+  OperationResult,
+  Operations,
+  ProtocolReply,
+  Records,
+  RecordWrite,
+  RenderedCall,
 } from '../../../src/contract/index.ts'
-import { sha256Hex } from '../../../src/lib/index.ts'
+import { GatewayError, type JsonObject, sha256Hex } from '../../../src/lib/index.ts'
 import { htmlToText, parseMarkdown, writeMarkdown } from '../../../src/markdown/index.ts'
 import { deliveryOrderKey, listFollowerInboxes, toInboxes } from '../deliver/expand-recipients.ts'
 import { noteListFamily, noteSubject } from '../documents/own-notes.ts'

@@ -1,6 +1,7 @@
 // Reports (Flag) of other servers to the operator: listed, shown with what they are about, and closed. The reporters are not told.
 import * as z from 'zod'
-import { GatewayError, type JsonObject, type Operations } from '../../../src/contract/index.ts'
+import type { Operations } from '../../../src/contract/index.ts'
+import { GatewayError, type JsonObject } from '../../../src/lib/index.ts'
 import { htmlToText } from '../../../src/markdown/index.ts'
 import { type NoteRecord, noteFamily } from '../wire/delivery.ts'
 import { peerFamilies } from '../wire/records.ts'

@@ -1,13 +1,7 @@
 // Delivers one activity to one inbox, signed now. Two requests at most: which signature a server wants is remembered with it.
-import type {
-  Attempt,
-  DeliveryOutcome,
-  JsonObject,
-  Records,
-  SafeFetch,
-  SafeFetchResult,
-  TtlStore,
-} from '../../../src/contract/index.ts'
+
+import type { Attempt, DeliveryOutcome, Records, TtlStore } from '../../../src/contract/index.ts'
+import type { JsonObject, SafeFetch, SafeFetchResult } from '../../../src/lib/index.ts'
 import { createNoteStore, type StoreNote } from '../documents/own-notes.ts'
 import { type ProofKey, withProof } from '../signatures/integrity-proof.ts'
 import { encodeUtf8 } from '../signatures/key-material.ts'

@@ -1,14 +1,7 @@
 // Expands a reply, before the commit, into deliveries: notes get their ids and go to every inbox that must have them, each inbox
 // in its own order.
-import type {
-  Attempt,
-  ClosedRooms,
-  DeliveryOutcome,
-  JsonObject,
-  Records,
-  RenderedCall,
-} from '../../../src/contract/index.ts'
-import { sha256Hex } from '../../../src/lib/index.ts'
+import type { Attempt, ClosedRooms, DeliveryOutcome, Records, RenderedCall } from '../../../src/contract/index.ts'
+import { type JsonObject, sha256Hex } from '../../../src/lib/index.ts'
 import type { RemoteLookup } from '../actors/remote-lookup.ts'
 import type { Blocks } from '../moderation.ts'
 import { createNoteActivity, type Naming } from '../render/note-activity.ts'

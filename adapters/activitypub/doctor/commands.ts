@@ -1,11 +1,7 @@
 // `parley activitypub …`: checks how other servers see an agent, and the group of the operator's commands of the channel.
-import {
-  type ChannelCommand,
-  type ChannelCommands,
-  type CommandFlags,
-  type CommandResult,
-  GatewayError,
-} from '../../../src/contract/index.ts'
+
+import type { ChannelCommand, ChannelCommands, CommandFlags, CommandResult } from '../../../src/contract/index.ts'
+import { GatewayError } from '../../../src/lib/index.ts'
 import { blockCommands } from '../admin/block-commands.ts'
 import { followerCommands, keyCommands, postCommands, reportCommands, requestCommands } from '../admin/commands.ts'
 import {

@@ -1,6 +1,8 @@
 // The actor documents of an agent and of the instance, and the agent's collections. Every member is one that some server looks
 // for.
-import type { AgentProfile, JsonObject } from '../../../src/contract/index.ts'
+
+import type { AgentProfile } from '../../../src/contract/index.ts'
+import type { JsonObject } from '../../../src/lib/index.ts'
 import { escapeHtml } from '../../../src/markdown/index.ts'
 import type { KeyOwner, KeyRing } from '../signatures/own-keys.ts'
 import { noteContext } from '../wire/activity.ts'

@@ -1,11 +1,7 @@
 // The instance for other servers (NodeInfo, WebFinger) and for the operator when the gateway starts.
-import {
-  type AgentProfile,
-  type AgentUrls,
-  type JsonObject,
-  parseAddress,
-  type WebFinger,
-} from '../../../src/contract/index.ts'
+
+import { type AgentProfile, type AgentUrls, parseAddress, type WebFinger } from '../../../src/contract/index.ts'
+import type { JsonObject } from '../../../src/lib/index.ts'
 import { escapeHtml } from '../../../src/markdown/index.ts'
 import { agentStatus, type DocumentDeps } from './document-deps.ts'
 import { type DocumentUrls, parseDocumentPath, reservedSlugs } from './urls.ts'

@@ -1,5 +1,7 @@
 // Notes of our agents, stored and read. They are stored before they are sent: a server that receives one may ask for it at once.
-import type { JsonObject, Records } from '../../../src/contract/index.ts'
+
+import type { Records } from '../../../src/contract/index.ts'
+import type { JsonObject } from '../../../src/lib/index.ts'
 import type { Visibility } from '../wire/activity.ts'
 import {
   directFamily,

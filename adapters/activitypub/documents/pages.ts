@@ -1,7 +1,7 @@
 // HTML pages of agents and posts. No script, and nothing external but pictures.
 
-import type { AgentProfile, Json, JsonObject } from '../../../src/contract/index.ts'
-import { encodeBase64, sha256Bytes } from '../../../src/lib/index.ts'
+import type { AgentProfile } from '../../../src/contract/index.ts'
+import { encodeBase64, type Json, type JsonObject, sha256Bytes } from '../../../src/lib/index.ts'
 import { escapeHtml, htmlToText, safeHtml } from '../../../src/markdown/index.ts'
 import { profileFields, summaryHtml } from './actor-document.ts'
 import type { DocumentDeps } from './document-deps.ts'

@@ -1,5 +1,5 @@
 // HTTP responses of documents: their type, who may cache them, and for how long.
-import type { JsonObject } from '../../../src/contract/index.ts'
+import type { JsonObject } from '../../../src/lib/index.ts'
 
 const activityType = 'application/activity+json; charset=utf-8'
 const kept = 'public, max-age=180'

@@ -2,13 +2,12 @@
 import type {
   AgentProfile,
   FileSource,
-  JsonObject,
   ListenResult,
   RawRequest,
   ServeContext,
   TransportAnswer,
 } from '../../../src/contract/index.ts'
-import { readBody } from '../../../src/lib/index.ts'
+import { type JsonObject, readBody } from '../../../src/lib/index.ts'
 import { isActivityMediaType } from '../vocab.ts'
 import { noteContext } from '../wire/activity.ts'
 import { followerKey, ownFamilies } from '../wire/records.ts'

@@ -1,11 +1,10 @@
 // Normalizes a note, new or edited, into one message for each agent of ours that it is for. Pure.
+
 import {
   type ChannelContext,
-  cleanName,
   formatAddress,
   type InboundEvent,
   type InboundMessage,
-  type JsonObject,
   mintEvidence,
   parseAddress,
   type RecordWrite,
@@ -14,6 +13,7 @@ import {
   type VerifiedSender,
   verifiedSender,
 } from '../../../src/contract/index.ts'
+import { cleanName, type JsonObject } from '../../../src/lib/index.ts'
 import { isMachine, reasonForSilence } from '../moderation.ts'
 import { iriHost } from '../signatures/host-authority.ts'
 import { readNoteObject } from '../vocab.ts'

@@ -1,7 +1,7 @@
 // Parts of a note, in reading order: its warning, its title, its words, what it offers to choose from, what it points to, its
 // files. Nothing of it is fetched. Pure.
-import { cleanName, type KnownPart, textPart } from '../../../src/contract/index.ts'
-import { checkTarget } from '../../../src/lib/index.ts'
+import { type KnownPart, textPart } from '../../../src/contract/index.ts'
+import { checkTarget, cleanName } from '../../../src/lib/index.ts'
 import { htmlToText } from '../../../src/markdown/index.ts'
 import type { ReadAttachment, ReadObject } from '../wire/activity.ts'
 import { type ActivityContext, noteMentions } from './activity-context.ts'

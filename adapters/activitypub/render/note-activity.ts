@@ -1,5 +1,5 @@
 // Notes with their ids, as activities: Create, Update, Delete. Pure.
-import type { JsonObject } from '../../../src/contract/index.ts'
+import type { JsonObject } from '../../../src/lib/index.ts'
 import { actorIri, contextIri, noteContext } from '../wire/activity.ts'
 import { type DraftCall, isChat, type NoteRecord } from '../wire/delivery.ts'
 

@@ -1,5 +1,7 @@
 // The text of a reply as notes of a thread. Actors that are notified are named visibly, in the first note. Pure.
-import { isKnownPart, type JsonObject, type NormalizedResponse, type Part } from '../../../src/contract/index.ts'
+
+import { isKnownPart, type NormalizedResponse, type Part } from '../../../src/contract/index.ts'
+import type { JsonObject } from '../../../src/lib/index.ts'
 import { type Block, type Inline, type Root, replyTree } from '../../../src/markdown/index.ts'
 import { actorIri, profileIri } from '../wire/activity.ts'
 import { type ActivityPubReplyTo, type Person, storedScheme } from '../wire/delivery.ts'

@@ -1,6 +1,6 @@
 // Renders a reply to notes that have no id yet, with their audience. An approval question goes only to the person it asks. Pure.
-import { isKnownPart, type JsonObject, type NormalizedResponse, type Part } from '../../../src/contract/index.ts'
-import { jsonByteLength } from '../../../src/lib/index.ts'
+import { isKnownPart, type NormalizedResponse, type Part } from '../../../src/contract/index.ts'
+import { type JsonObject, jsonByteLength } from '../../../src/lib/index.ts'
 import { writeMarkdown } from '../../../src/markdown/index.ts'
 import { followersIri, publicAudience } from '../wire/activity.ts'
 import {

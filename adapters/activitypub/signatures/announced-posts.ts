@@ -1,7 +1,9 @@
 // Posts that a community passes on (Lemmy's Announce of a Create). That the community did is proven; what its members wrote is
 // believed as their own servers show it, and is theirs. No server is asked unless an agent of ours is mentioned, or has what is
 // taken back.
-import type { JsonObject, Records } from '../../../src/contract/index.ts'
+
+import type { Records } from '../../../src/contract/index.ts'
+import type { JsonObject } from '../../../src/lib/index.ts'
 import type { Absent } from '../actors/remote-cache.ts'
 import type { RemoteLookup } from '../actors/remote-lookup.ts'
 import type { MayWrite } from '../moderation.ts'

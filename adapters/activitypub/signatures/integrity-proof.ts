@@ -1,7 +1,6 @@
 // Object integrity proofs (FEP-8b32, eddsa-jcs-2022): the activity carries its signature, whichever server brings it.
 
-import type { JsonObject } from '../../../src/contract/index.ts'
-import { canonicalJson, sha256Bytes } from '../../../src/lib/index.ts'
+import { canonicalJson, type JsonObject, sha256Bytes } from '../../../src/lib/index.ts'
 import { decodeBase58, encodeMultibase, encodeUtf8 } from './key-material.ts'
 import { type Checked, checkedValue, rejectSignature, type SignatureRejectReason } from './rejection.ts'
 import { checkProofTimes, longestKeyId } from './signed-request.ts'

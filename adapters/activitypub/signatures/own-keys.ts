@@ -1,6 +1,6 @@
 // Our own keys: RSA for signatures of requests, Ed25519 for proofs. Made at first use, sealed at rest, the same for every replica.
-import { type ChannelKeys, GatewayError, type Records, type RecordWrite } from '../../../src/contract/index.ts'
-import { encodeBase64 } from '../../../src/lib/index.ts'
+import type { ChannelKeys, Records, RecordWrite } from '../../../src/contract/index.ts'
+import { encodeBase64, GatewayError } from '../../../src/lib/index.ts'
 import { ownFamilies } from '../wire/records.ts'
 import { toBase58 } from './key-material.ts'
 

@@ -1,5 +1,7 @@
 // Types of activities, actors and keys: every shape that servers write becomes the ones below.
-import type { JsonObject, OnceClaim } from '../../../src/contract/index.ts'
+
+import type { OnceClaim } from '../../../src/contract/index.ts'
+import type { JsonObject } from '../../../src/lib/index.ts'
 export type Visibility = 'public' | 'unlisted' | 'followers' | 'direct'
 
 export type ReadTag = {

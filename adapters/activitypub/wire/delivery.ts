@@ -1,6 +1,6 @@
 // Outgoing calls as data: a reply that has no id yet, and one delivery to one inbox. It is signed when it is sent, never before.
 import * as z from 'zod'
-import type { JsonObject } from '../../../src/contract/index.ts'
+import type { JsonObject } from '../../../src/lib/index.ts'
 
 const iri = z.string().min(1).max(2048)
 const word = z.string().max(2048).nullable().default(null)

@@ -1,5 +1,7 @@
 // Records of this channel, by family: followers and requests, blocks, reports, key generations.
-import type { JsonObject, ProtocolReply, Records, RecordWrite } from '../../../src/contract/index.ts'
+
+import type { ProtocolReply, Records, RecordWrite } from '../../../src/contract/index.ts'
+import type { JsonObject } from '../../../src/lib/index.ts'
 import type { InboxCall } from './delivery.ts'
 
 export const peerFamilies = {

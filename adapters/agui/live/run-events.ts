@@ -3,14 +3,12 @@
 
 import {
   isKnownPart,
-  type Json,
-  type JsonObject,
   type NormalizedResponse,
   type Part,
   type TaskEvent,
   type TaskState,
 } from '../../../src/contract/index.ts'
-import { isPlainObject } from '../../../src/lib/index.ts'
+import { isPlainObject, type Json, type JsonObject } from '../../../src/lib/index.ts'
 import { safeMarkdown } from '../../../src/markdown/index.ts'
 import { callerToolName, listInterrupts, responseContent, stringFieldOrEmpty } from '../render.ts'
 import { sayAgui } from '../sentences.ts'

@@ -1,15 +1,7 @@
 // Streams a run while it goes on: one stream of events per request, read from what is stored. A client that disconnects stops
 // the reading and nothing else; a client that asks for the same run again is told it from the beginning, or from the last number seen.
-import type {
-  FollowRequest,
-  Json,
-  JsonObject,
-  TaskEvent,
-  TaskService,
-  TaskWait,
-  TransportAnswer,
-} from '../../../src/contract/index.ts'
-import { parseBoundedJson, settleWithin } from '../../../src/lib/index.ts'
+import type { FollowRequest, TaskEvent, TaskService, TaskWait, TransportAnswer } from '../../../src/contract/index.ts'
+import { type Json, type JsonObject, parseBoundedJson, settleWithin } from '../../../src/lib/index.ts'
 import { decisionId, parseRunCommand } from '../normalize.ts'
 import { confirmationInterrupt } from '../render.ts'
 import { type RunRequest, runRequestSchema } from '../wire.ts'

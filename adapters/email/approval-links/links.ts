@@ -2,8 +2,8 @@
 // (docs/approvals.md).
 
 import * as z from 'zod'
-import type { Attempt, JsonObject, TtlStore } from '../../../src/contract/index.ts'
-import { sha256Hex } from '../../../src/lib/index.ts'
+import type { Attempt, TtlStore } from '../../../src/contract/index.ts'
+import { type JsonObject, sha256Hex } from '../../../src/lib/index.ts'
 import type { DeliveryDeps } from '../deliver/settings.ts'
 import { base32 } from '../threading.ts'
 import { mailSubject } from '../wire/address.ts'

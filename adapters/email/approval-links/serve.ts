@@ -5,7 +5,6 @@ import {
   type Connection,
   type Endpoint,
   formatAddress,
-  GatewayError,
   type InboundMessage,
   mintEvidence,
   parseAddress,
@@ -16,7 +15,7 @@ import {
   textPart,
   verifiedSender,
 } from '../../../src/contract/index.ts'
-import { readBody } from '../../../src/lib/index.ts'
+import { GatewayError, readBody } from '../../../src/lib/index.ts'
 import { escapeHtml } from '../../../src/markdown/index.ts'
 import type { EmailSay } from '../sentences.ts'
 import { mailSubject } from '../wire/address.ts'

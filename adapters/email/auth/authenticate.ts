@@ -1,7 +1,9 @@
 // Authenticates the author of a mail, by the raw bytes and the name system, never by what the mail says of itself. Only a
 // signature of the author's domain over the whole body makes an author; what the domain itself disowns is spoofed; the author of
 // any other mail is unverified.
-import { GatewayError, OffloadError } from '../../../src/contract/index.ts'
+
+import { OffloadError } from '../../../src/contract/index.ts'
+import { GatewayError } from '../../../src/lib/index.ts'
 import type { Resolver } from '../dns.ts'
 import { offloadRefusal } from '../offload/load-shedding.ts'
 import type { HeaderField, MailHead, MailProof, MailRefusal, ReceivedMail } from '../wire/mail.ts'

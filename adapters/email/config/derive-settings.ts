@@ -1,5 +1,7 @@
 // Derives the settings of each part of the channel from those of a domain.
-import { type Adapter, type Mailer, type Secret, secret } from '../../../src/contract/index.ts'
+
+import type { Adapter, Mailer } from '../../../src/contract/index.ts'
+import { type Secret, secret } from '../../../src/lib/index.ts'
 import type { AuthSettings } from '../auth/judge-author.ts'
 import type { DeliverySettings } from '../deliver/settings.ts'
 import type { ImapSettings } from '../imap.ts'

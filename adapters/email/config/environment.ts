@@ -1,7 +1,7 @@
 // Reads the mail settings from the environment.
 import type * as z from 'zod'
-import { type AccessRule, type EnvironmentReading, parseAddress, secret } from '../../../src/contract/index.ts'
-import { splitCommaList } from '../../../src/lib/index.ts'
+import { type AccessRule, type EnvironmentReading, parseAddress } from '../../../src/contract/index.ts'
+import { secret, splitCommaList } from '../../../src/lib/index.ts'
 import { mailSubject } from '../wire/address.ts'
 import { developmentDomain, type emailSettingsSchema, parseMailboxUrl } from './settings.ts'
 

@@ -1,12 +1,7 @@
 // Settings of a mail domain, as an operator writes them.
 import * as z from 'zod'
-import {
-  type ChannelDeps,
-  GatewayError,
-  limitsSchema,
-  secretListSchema,
-  secretSchema,
-} from '../../../src/contract/index.ts'
+import { type ChannelDeps, limitsSchema, secretListSchema, secretSchema } from '../../../src/contract/index.ts'
+import { GatewayError } from '../../../src/lib/index.ts'
 import { smtpLimits } from '../smtp/settings.ts'
 
 /** The domain of a gateway without mail settings. No mail from elsewhere ever gets to a name below .localhost (RFC 6761). */

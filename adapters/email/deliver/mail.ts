@@ -1,5 +1,7 @@
 // Delivers one mail. The same call makes the same mail at every try, but for its Date, its boundaries and its signature.
-import { type Attempt, type DeliveryOutcome, isGatewayError } from '../../../src/contract/index.ts'
+
+import type { Attempt, DeliveryOutcome } from '../../../src/contract/index.ts'
+import { isGatewayError } from '../../../src/lib/index.ts'
 import { createDecisionLinks } from '../approval-links/links.ts'
 import { loadDkimKeys } from '../dkim/keys.ts'
 import { signMail } from '../dkim/sign.ts'

@@ -1,14 +1,7 @@
 // Mailers: an SMTP relay (nodemailer's pool), a folder for development, and the binding of Workers. None retries by itself, so
 // that every try is a row of ours.
-import {
-  type Attempt,
-  cleanName,
-  type DeliveryOutcome,
-  GatewayError,
-  type Mailer,
-  type Secret,
-} from '../../../src/contract/index.ts'
-import { abortable } from '../../../src/lib/index.ts'
+import type { Attempt, DeliveryOutcome, Mailer } from '../../../src/contract/index.ts'
+import { abortable, cleanName, GatewayError, type Secret } from '../../../src/lib/index.ts'
 import { autoReplyHeaders, type Enclosed, type MailEnvelope, type MailToCompose } from './compose.ts'
 import { deliveredOutcome } from './message-ids.ts'
 import { type MailStream, nodeFiles, type Pool, smtpPool } from './node-modules.ts'

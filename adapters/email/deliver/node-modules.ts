@@ -1,5 +1,5 @@
 // Loads the parts that need Node, by the first mail that uses them: so that the bundle for Workers stays without them.
-import { importOnNode } from '../../../src/contract/index.ts'
+import { importOnNode } from '../../../src/lib/index.ts'
 
 export type NodeFiles = {
   readFile(path: string, encoding: 'utf8'): Promise<string>

@@ -1,6 +1,7 @@
 // Settings and dependencies of sending.
 
-import type { ChannelDeps, Secret } from '../../../src/contract/index.ts'
+import type { ChannelDeps } from '../../../src/contract/index.ts'
+import type { Secret } from '../../../src/lib/index.ts'
 import type { EmailSay } from '../sentences.ts'
 
 export type DkimKey = { readonly selector: string; readonly privateKey: Secret }

@@ -1,6 +1,5 @@
 // DKIM keys: generated once, kept in one file for its owner alone, and the DNS records to publish for them.
-import { GatewayError, secret } from '../../../src/contract/index.ts'
-import { decodeBase64, encodeBase64 } from '../../../src/lib/index.ts'
+import { decodeBase64, encodeBase64, GatewayError, secret } from '../../../src/lib/index.ts'
 import { nodeFiles } from '../deliver/node-modules.ts'
 import type { DeliverySettings, DkimKey } from '../deliver/settings.ts'
 

@@ -1,7 +1,6 @@
 // Signs the finished bytes with DKIM (RFC 6376, 8463), relaxed/relaxed. Every header that counts is listed once more than it
 // occurs, so that none can be added; signers of the libraries list only what is there.
-import { GatewayError, type Secret } from '../../../src/contract/index.ts'
-import { decodeBase64, encodeBase64, sha256Bytes } from '../../../src/lib/index.ts'
+import { decodeBase64, encodeBase64, GatewayError, type Secret, sha256Bytes } from '../../../src/lib/index.ts'
 import type { DkimKey } from '../deliver/settings.ts'
 
 /** In the order in which they are signed. */

@@ -1,6 +1,6 @@
 // Scans the head of a mail, once. Whatever is said about its author later is said about this reading.
 
-import { cleanName, cleanText } from '../../../src/contract/index.ts'
+import { cleanName, cleanText } from '../../../src/lib/index.ts'
 import { decodeCharset, decodeUtf7, utf7Names } from '../mime/charset.ts'
 import { parseStructured } from '../mime/part-head.ts'
 import { normalizeDomain } from '../wire/address.ts'

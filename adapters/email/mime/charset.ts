@@ -1,5 +1,5 @@
 // Decodes bytes of a mail by the charset it names where that is true, and by what the bytes look like where it is not.
-import { cleanText } from '../../../src/contract/index.ts'
+import { cleanText } from '../../../src/lib/index.ts'
 
 /** Names in mails that mean an encoding the platform knows under another one. */
 const otherNames: Readonly<Record<string, string>> = {

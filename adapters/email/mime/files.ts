@@ -1,6 +1,6 @@
 // Files of a mail: their names, their sizes, and their bytes, taken out of the mail as it was stored.
-import { type Adapter, cleanFileName, type RawBlobs } from '../../../src/contract/index.ts'
-import { readStream } from '../../../src/lib/index.ts'
+import type { Adapter, RawBlobs } from '../../../src/contract/index.ts'
+import { cleanFileName, readStream } from '../../../src/lib/index.ts'
 import { decodeWords } from '../headers/scan-head.ts'
 import { type Encoding, findHeadEnd, type PartHead } from './part-head.ts'
 import { bodyLimits, type Leaf, scanParts } from './parts.ts'

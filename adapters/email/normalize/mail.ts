@@ -1,16 +1,17 @@
 // Normalizes one mail into one message for each envelope recipient, or into the reason why it is ignored. Pure.
+
 import {
   type Connection,
   formatAddress,
   type IgnoredEvent,
   type InboundEvent,
   type InboundMessage,
-  type JsonObject,
   type KnownPart,
   type OnceClaim,
   type RawRequest,
   textPart,
 } from '../../../src/contract/index.ts'
+import type { JsonObject } from '../../../src/lib/index.ts'
 import { maxHops, whyNotAnswered } from '../loop-prevention.ts'
 import { threadName } from '../threading.ts'
 import { type BodyFlag, countedHead, type MailFile, type MailProof, type MailReport } from '../wire/mail.ts'

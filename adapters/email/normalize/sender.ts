@@ -1,14 +1,14 @@
 // The sender of a mail, by what was proven and nothing else; what it merely claims stays in its raw text. Pure.
+
 import {
-  cleanName,
   formatAddress,
-  type JsonObject,
   mintEvidence,
   parseAddress,
   type Sender,
   unverifiedSender,
   verifiedSender,
 } from '../../../src/contract/index.ts'
+import { cleanName, type JsonObject } from '../../../src/lib/index.ts'
 import type { Mailbox, MailProof } from '../wire/mail.ts'
 import type { VerifiedMail, VerifiedRecipient } from '../wire/verified-mail.ts'
 export type SenderContext = {

@@ -1,13 +1,13 @@
 // Renders a reply into one mail as data. Pure; what needs a secret, a clock or bytes is made when it is sent.
+
 import {
-  cleanName,
   isKnownPart,
-  type JsonObject,
   type NormalizedResponse,
   type Part,
   parseAddress,
   type Sentence,
 } from '../../../src/contract/index.ts'
+import { cleanName, type JsonObject } from '../../../src/lib/index.ts'
 import {
   type Block,
   escapeHtml,

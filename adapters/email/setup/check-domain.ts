@@ -1,6 +1,6 @@
 // The DNS records of a mail domain: which it needs, and whether DNS has them.
 
-import { importOnNode } from '../../../src/contract/index.ts'
+import { importOnNode } from '../../../src/lib/index.ts'
 import type { DkimRecord } from '../dkim/keys.ts'
 
 export type Finding = {

@@ -8,9 +8,8 @@ import {
   type CommandResult,
   createChannelSay,
   type DeliveryOutcome,
-  GatewayError,
 } from '../../../src/contract/index.ts'
-import { webHmac } from '../../../src/lib/index.ts'
+import { GatewayError, webHmac } from '../../../src/lib/index.ts'
 import { deliverySettings } from '../config/derive-settings.ts'
 import { emailSettingsSchema } from '../config/settings.ts'
 import { deliverMail } from '../deliver/mail.ts'

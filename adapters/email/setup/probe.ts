@@ -1,7 +1,7 @@
 // Probes a mail connection: its mailbox is opened, and its relay is greeted and logged in to. No mail is sent. That its own port is
 // open the gateway sees itself.
-import type { Mailer, ProbeProblem, ProbeRequest, ProbeResult, Secret } from '../../../src/contract/index.ts'
-import { abortable } from '../../../src/lib/index.ts'
+import type { Mailer, ProbeProblem, ProbeRequest, ProbeResult } from '../../../src/contract/index.ts'
+import { abortable, type Secret } from '../../../src/lib/index.ts'
 import { deliverySettings, type IngressSettings, ingressSettings } from '../config/derive-settings.ts'
 import { developmentDomain, type EmailSettings } from '../config/settings.ts'
 import { checkRelay } from '../deliver/mailers.ts'

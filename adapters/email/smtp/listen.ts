@@ -1,8 +1,8 @@
 // The SMTP listener: recipients are judged one by one, the mail is delivered once for all of them, and 250 means that it is
 // stored. It relays nothing and has no logins.
 import type { SMTPServer, SMTPServerOptions, SMTPServerSession } from 'smtp-server'
-import { type Ingress, type IngressContext, importOnNode, type ListenResult } from '../../../src/contract/index.ts'
-import { LruMap } from '../../../src/lib/index.ts'
+import type { Ingress, IngressContext, ListenResult } from '../../../src/contract/index.ts'
+import { importOnNode, LruMap } from '../../../src/lib/index.ts'
 import type { ReceivedMail } from '../wire/mail.ts'
 import { type BodyStream, type ByteBudget, collectData, createByteBudget } from './collect-data.ts'
 import { answerReply, type Reply, recipientReply, replies, smtpError } from './replies.ts'

@@ -1,5 +1,7 @@
 // Settings of the SMTP listener, and what it allows each client.
-import type { ChannelDeps, Secret } from '../../../src/contract/index.ts'
+
+import type { ChannelDeps } from '../../../src/contract/index.ts'
+import type { Secret } from '../../../src/lib/index.ts'
 import type { ClassifyRecipient, OwnMailRegistry } from '../ingress/received.ts'
 
 export type SmtpSettings = {

@@ -1,7 +1,7 @@
 // Mailgun's webhook (a route whose URL ends in "mime"): the whole mail as a field of a form. Its signature covers a timestamp and
 // a token and not the mail, so a token is remembered with the mail it came with and brings in no other.
-import type { RawRequest, Secret } from '../../../src/contract/index.ts'
-import { checkClockSkew } from '../../../src/lib/index.ts'
+import type { RawRequest } from '../../../src/contract/index.ts'
+import { checkClockSkew, type Secret } from '../../../src/lib/index.ts'
 import { type IngressResult, mailTooLarge, rejectedRequest } from '../ingress/received.ts'
 import { isForThisBody, isSignedByOne, parseSeconds, sha256HexBytes, type WebhookDeps } from './signed-webhook.ts'
 

@@ -1,6 +1,6 @@
 // Fetches mails that SES put into an S3 bucket, by their key, within the limit.
-import type { ChannelDeps, Secret } from '../../../src/contract/index.ts'
-import { readStream } from '../../../src/lib/index.ts'
+import type { ChannelDeps } from '../../../src/contract/index.ts'
+import { readStream, type Secret } from '../../../src/lib/index.ts'
 import { mailTooLarge } from '../ingress/received.ts'
 
 export type S3Settings = {

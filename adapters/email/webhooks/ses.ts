@@ -3,8 +3,8 @@
 
 import { importX509 } from 'jose'
 import * as z from 'zod'
-import type { ChannelDeps, RawRequest, SafeFetch } from '../../../src/contract/index.ts'
-import { checkClockSkew, decodeBase64, parseBoundedJson, parseJson } from '../../../src/lib/index.ts'
+import type { ChannelDeps, RawRequest } from '../../../src/contract/index.ts'
+import { checkClockSkew, decodeBase64, parseBoundedJson, parseJson, type SafeFetch } from '../../../src/lib/index.ts'
 import type { IngressSettings } from '../config/derive-settings.ts'
 import { type IngressResult, mailTooLarge, rejectedRequest } from '../ingress/received.ts'
 import { type FetchedContent, fetchFromBucket } from './s3.ts'

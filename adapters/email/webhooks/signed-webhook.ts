@@ -1,10 +1,11 @@
 // The signed webhook: a forwarder of the operator's posts a mail as message/rfc822, its envelope in headers, both under one
 // signature (RFC 2104). What is signed is written down in signedText; a replay is the same mail and is recognised by its id.
 import * as z from 'zod'
-import type { ChannelDeps, Hmac, RawRequest, Secret, TtlStore } from '../../../src/contract/index.ts'
+import type { ChannelDeps, Hmac, RawRequest, TtlStore } from '../../../src/contract/index.ts'
 import {
   checkClockSkew,
   type HmacHeaderOptions,
+  type Secret,
   sha256Bytes,
   sha256Hex,
   toHex,

@@ -1,7 +1,7 @@
 // One outgoing mail as data: every try makes the same mail of it, but for Date, boundaries and signature.
 
 import * as z from 'zod'
-import type { JsonObject } from '../../../src/contract/index.ts'
+import type { JsonObject } from '../../../src/lib/index.ts'
 import { isPlainMailAddress } from './address.ts'
 
 /** Name for people, address as `local@domain`. */

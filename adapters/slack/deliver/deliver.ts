@@ -1,5 +1,7 @@
 // Delivers one call. A post carries our client id as metadata, so that it can be found again.
-import type { Attempt, ChannelDeps, DeliveryOutcome, JsonObject, Secret } from '../../../src/contract/index.ts'
+
+import type { Attempt, ChannelDeps, DeliveryOutcome } from '../../../src/contract/index.ts'
+import type { JsonObject, Secret } from '../../../src/lib/index.ts'
 import type { SlackSettings } from '../config.ts'
 import { uploadFile } from '../files.ts'
 import { finishSlackLiveMessage, startLiveMessage } from '../live.ts'

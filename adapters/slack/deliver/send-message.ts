@@ -1,5 +1,7 @@
 // Sends a message in blocks or, where Slack does not take them, in plain words.
-import type { DeliveryOutcome, Json, JsonObject } from '../../../src/contract/index.ts'
+
+import type { DeliveryOutcome } from '../../../src/contract/index.ts'
+import type { Json, JsonObject } from '../../../src/lib/index.ts'
 import type { MessagePayload } from '../wire.ts'
 import { isErrorOfClass, slackDeliveryOutcome } from './outcome.ts'
 import type { WebApiAnswer } from './web-api.ts'

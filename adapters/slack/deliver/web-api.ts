@@ -1,7 +1,7 @@
 // Calls Slack's Web API, with the result as a closed union. Errors of the client carry addresses and bodies, so none leaves here.
 import type { Logger, WebAPIPlatformError } from '@slack/web-api'
-import type { ChannelDeps, Secret, TtlStore } from '../../../src/contract/index.ts'
-import { errorCode } from '../../../src/lib/index.ts'
+import type { ChannelDeps, TtlStore } from '../../../src/contract/index.ts'
+import { errorCode, type Secret } from '../../../src/lib/index.ts'
 import type { SlackSettings } from '../config.ts'
 
 export type WebApiAnswer =

@@ -1,16 +1,16 @@
 // The context that every kind of inbound event shares: whose installation it is, who wrote it, and where the reply goes. Pure.
+
 import {
   type ChannelContext,
   type Connection,
-  cleanName,
   formatAddress,
-  type JsonObject,
   mintEvidence,
   type NormalizedMessage,
   type RawRequest,
   UnparsableEventError,
   verifiedSender,
 } from '../../../src/contract/index.ts'
+import { cleanName, type JsonObject } from '../../../src/lib/index.ts'
 import { maxTextLength, type SlackEnvelope } from '../wire.ts'
 
 /** What the operator says about the app, and what it takes from others. */

@@ -1,12 +1,13 @@
 // Normalizes interactions: a button, a slash command, the native stop button, and the app's own views. Pure.
+
 import {
   type ChannelContext,
   type InboundEvent,
   type InboundMessage,
-  type JsonObject,
   textPart,
   UnparsableEventError,
 } from '../../../src/contract/index.ts'
+import type { JsonObject } from '../../../src/lib/index.ts'
 import {
   type AppContext,
   type AssistantContext,

@@ -1,13 +1,13 @@
 // Normalizes a message event, its edit or its deletion. `message` and `app_mention` are twins and share one key. Pure.
+
 import {
   type ChannelContext,
-  cleanName,
-  cleanText,
   type InboundEvent,
   type InboundMessage,
   type KnownPart,
   textPart,
 } from '../../../src/contract/index.ts'
+import { cleanName, cleanText } from '../../../src/lib/index.ts'
 import {
   attachmentSchema,
   fileSchema,

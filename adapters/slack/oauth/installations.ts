@@ -1,14 +1,7 @@
 // Installations of the app: one workspace with its token in the settings, or every workspace that installed it over OAuth.
 import * as z from 'zod'
-import {
-  type Adapter,
-  type ChannelDeps,
-  GatewayError,
-  type Installations,
-  type SpeakingDeps,
-  type TtlStore,
-} from '../../../src/contract/index.ts'
-import { equalInConstantTime, misfit, randomHex, sha256Hex } from '../../../src/lib/index.ts'
+import type { Adapter, ChannelDeps, Installations, SpeakingDeps, TtlStore } from '../../../src/contract/index.ts'
+import { equalInConstantTime, GatewayError, misfit, randomHex, sha256Hex } from '../../../src/lib/index.ts'
 import { escapeHtml } from '../../../src/markdown/index.ts'
 import type { SlackSettings } from '../config.ts'
 import { type OnTokenFailed, type SlackTokenLookup, staticTokenLookup } from '../deliver/web-api.ts'

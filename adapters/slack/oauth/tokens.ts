@@ -1,14 +1,8 @@
 // Tokens of installations: exchanged for a code, and refreshed in time. Slack's refresh tokens are good once, so one refresh runs
 // at a time and looks again before it spends anything.
 import * as z from 'zod'
-import {
-  type ChannelDeps,
-  type Installation,
-  type Installations,
-  type JsonObject,
-  type Secret,
-  secret,
-} from '../../../src/contract/index.ts'
+import type { ChannelDeps, Installation, Installations } from '../../../src/contract/index.ts'
+import { type JsonObject, type Secret, secret } from '../../../src/lib/index.ts'
 
 export type TokenAnswer =
   | { readonly kind: 'token'; readonly token: Secret; readonly facts: Installation['facts'] }

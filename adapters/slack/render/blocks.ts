@@ -1,5 +1,5 @@
 // The tree as messages of Block Kit blocks, each within what Slack accepts, each with a text for notifications.
-import type { Json, JsonObject } from '../../../src/contract/index.ts'
+import type { Json, JsonObject } from '../../../src/lib/index.ts'
 import {
   type Block,
   chunkTree,

@@ -1,13 +1,14 @@
 // Renders a reply into Web API calls as data: words as blocks, approvals as cards with buttons, files as uploads. Pure.
+
 import {
   type ControlFacts,
   isKnownPart,
-  type JsonObject,
   type NormalizedResponse,
   type Part,
   type Say,
   type Sentence,
 } from '../../../src/contract/index.ts'
+import type { JsonObject } from '../../../src/lib/index.ts'
 import { type FilePart, plainTree, renderPlain, replyTree } from '../../../src/markdown/index.ts'
 import {
   approvalBlock,

@@ -1,5 +1,5 @@
 // Blocks as elements of a rich_text block: sections, lists, quotes, preformatted text.
-import type { JsonObject } from '../../../src/contract/index.ts'
+import type { JsonObject } from '../../../src/lib/index.ts'
 import {
   type Block,
   type Inline,

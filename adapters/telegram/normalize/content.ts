@@ -1,5 +1,7 @@
 // Content that is not plain text, as Markdown and words: entities of a text, places, people, polls, dice, lists, and rich messages. Pure.
-import { cleanName, type KnownPart, textPart } from '../../../src/contract/index.ts'
+
+import { type KnownPart, textPart } from '../../../src/contract/index.ts'
+import { cleanName } from '../../../src/lib/index.ts'
 import { type Block, type Inline, writeMarkdown } from '../../../src/markdown/index.ts'
 import {
   checklistSchema,

@@ -1,14 +1,15 @@
 // The context of an inbound event: its routing facts, its sender, and the fields that all its messages share. Pure.
+
 import {
   type ChannelContext,
   type Connection,
-  cleanName,
   formatAddress,
   mintEvidence,
   type NormalizedMessage,
   type RawRequest,
   verifiedSender,
 } from '../../../src/contract/index.ts'
+import { cleanName } from '../../../src/lib/index.ts'
 import { maxTextLength } from '../wire/calls.ts'
 import type { TelegramChat, TelegramEntity, TelegramMessage, TelegramUser } from '../wire/update.ts'
 

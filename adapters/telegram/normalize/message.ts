@@ -1,15 +1,14 @@
 // Normalizes one message that a person wrote, new or edited. Pure.
+
 import {
   type ChannelContext,
-  cleanName,
-  cleanText,
   type IgnoredEvent,
   type InboundEvent,
   type InboundMessage,
-  type JsonObject,
   type KnownPart,
   textPart,
 } from '../../../src/contract/index.ts'
+import { cleanName, cleanText, type JsonObject } from '../../../src/lib/index.ts'
 import {
   type FileField,
   fileFields,

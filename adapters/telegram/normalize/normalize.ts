@@ -4,12 +4,11 @@ import {
   type IgnoredEvent,
   type InboundEvent,
   type InboundMessage,
-  type JsonObject,
   type RawRequest,
   textPart,
   UnparsableEventError,
 } from '../../../src/contract/index.ts'
-import { misfit, parseBoundedJson } from '../../../src/lib/index.ts'
+import { type JsonObject, misfit, parseBoundedJson } from '../../../src/lib/index.ts'
 import { parseButtonCommand } from '../wire/calls.ts'
 import {
   messageFields,

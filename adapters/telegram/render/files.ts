@@ -1,7 +1,8 @@
 // Renders a reply with files into its text and uploads, several of a kind together, with the words as a caption where they fit.
 // Pure.
 
-import { isKnownPart, type JsonObject, type NormalizedResponse, type Part } from '../../../src/contract/index.ts'
+import { isKnownPart, type NormalizedResponse, type Part } from '../../../src/contract/index.ts'
+import type { JsonObject } from '../../../src/lib/index.ts'
 import type { TelegramSay } from '../sentences.ts'
 import {
   type AlbumCall,

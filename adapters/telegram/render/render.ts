@@ -1,12 +1,7 @@
 // Renders a reply into Bot API calls as data. Pure.
-import {
-  cleanName,
-  isKnownPart,
-  type JsonObject,
-  type KnownPart,
-  type NormalizedResponse,
-  type Part,
-} from '../../../src/contract/index.ts'
+
+import { isKnownPart, type KnownPart, type NormalizedResponse, type Part } from '../../../src/contract/index.ts'
+import { cleanName, type JsonObject } from '../../../src/lib/index.ts'
 import { plainTree, replyTree } from '../../../src/markdown/index.ts'
 import type { TelegramSay } from '../sentences.ts'
 import {

@@ -4,16 +4,16 @@
 import type { CommandForm } from '../../contract/capabilities.ts'
 import {
   type ControlFacts,
-  GatewayError,
   isKnownPart,
-  type Json,
   type KnownPart,
   type NormalizedResponse,
   type Part,
   writeCommand,
 } from '../../contract/index.ts'
 import type { ActionLine, RefusedResolution, Resolution } from '../../db/pending-actions.ts'
+import { GatewayError } from '../../lib/errors.ts'
 import { isPlainObject } from '../../lib/index.ts'
+import type { Json } from '../../lib/json-value.ts'
 import { joinSentences, type Sentence, say } from '../../locales/say.ts'
 import type { PendingAction } from './pending-action.ts'
 import { approverWords } from './terms.ts'

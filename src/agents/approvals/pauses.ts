@@ -1,6 +1,6 @@
 // Pauses of an agent: for a person's approval, or for a tool that a client runs. Stored with the turn's answer; the
 // conversation goes on meanwhile, and a signal wakes it with what was decided.
-import type { Json, JsonObject } from '../../contract/index.ts'
+import type { Json, JsonObject } from '../../lib/json-value.ts'
 import type { PendingAction } from './pending-action.ts'
 import type { Resolvers } from './terms.ts'
 

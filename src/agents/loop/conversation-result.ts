@@ -1,5 +1,7 @@
 // The result of a run: `agents-api.conversation-result` version 1. Validated, its messages canonical, two blocks derived.
-import { type Envelope, type Fields, GatewayError } from '../../contract/index.ts'
+
+import type { Envelope, Fields } from '../../contract/index.ts'
+import { GatewayError } from '../../lib/errors.ts'
 import { isObjectRecord } from '../../lib/index.ts'
 import { normalizeMessage } from '../messages.ts'
 import type { LoopRecord } from './events.ts'

@@ -1,6 +1,8 @@
 // The agent loop: turn after turn until the model is done, a person says stop, or a budget is spent. It holds nothing between
 // runs; what must survive a crash is journaled by the model and the tools it is given.
-import { type Envelope, type Fields, GatewayError, isGatewayError } from '../../contract/index.ts'
+
+import type { Envelope, Fields } from '../../contract/index.ts'
+import { GatewayError, isGatewayError } from '../../lib/errors.ts'
 import { besideResults, normalizeMessages, pruneOrphans, textLine } from '../messages.ts'
 import type { ModelRequest, ModelTurn } from '../models/model.ts'
 import { modelDeclaration } from '../tools/parameters.ts'

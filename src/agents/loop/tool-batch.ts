@@ -1,6 +1,8 @@
 // The tool calls of one model turn, one after the other: each is announced before it runs and recorded after it, whatever becomes
 // of it.
-import { type Envelope, type Fields, isGatewayError } from '../../contract/index.ts'
+
+import type { Envelope, Fields } from '../../contract/index.ts'
+import { isGatewayError } from '../../lib/errors.ts'
 import { toJson } from '../../lib/index.ts'
 import { textLine, toolCallLine, toolResultLine } from '../messages.ts'
 import { redactParameters } from '../tools/redact.ts'

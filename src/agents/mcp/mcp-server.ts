@@ -1,7 +1,8 @@
 // MCP servers as configured, checked before anything is started. Secrets among their settings are wrapped at once, so that no
 // list of agents can show them.
 import * as z from 'zod'
-import { GatewayError, type Secret, secret } from '../../contract/index.ts'
+import { GatewayError } from '../../lib/errors.ts'
+import { type Secret, secret } from '../../lib/secret.ts'
 
 type Shared = {
   /** The namespace of its tools: `<name>/<tool>`. */

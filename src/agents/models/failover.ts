@@ -1,7 +1,7 @@
 // Retries, error classes and failover of model providers. Retries have two steps: short waits here, while nothing was shown yet;
 // then the turn itself waits, by time and not by count, with its lane free for other messages.
 
-import { GatewayError, isGatewayError } from '../../contract/index.ts'
+import { GatewayError, isGatewayError } from '../../lib/errors.ts'
 import { asFields } from '../../lib/index.ts'
 import { sleep } from '../../lib/time.ts'
 import type { LanguageModel, Model, ModelFailure, ModelTurn } from './model.ts'

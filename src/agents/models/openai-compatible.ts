@@ -1,6 +1,7 @@
 // A model of any server that speaks the chat completions API: a base URL, a key and a model name are enough.
 import type { LanguageModel as SdkModel } from 'ai'
-import type { ProbeRequest, ProbeResult, Secret } from '../../contract/index.ts'
+import type { ProbeRequest, ProbeResult } from '../../contract/index.ts'
+import type { Secret } from '../../lib/secret.ts'
 import { loadSdk } from './load-sdk.ts'
 import type { LanguageModel } from './model.ts'
 

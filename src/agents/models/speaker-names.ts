@@ -1,7 +1,8 @@
 // Speaker names for a model: they are put before people's words as these leave for the provider, and what marks them stays
 // between the two. The run itself, its transcript and its events hold people's words alone.
 
-import { cleanName, type Envelope, type Fields } from '../../contract/index.ts'
+import type { Envelope, Fields } from '../../contract/index.ts'
+import { cleanName } from '../../lib/clean-text.ts'
 import { asFields, trimmedText } from '../../lib/index.ts'
 import type { Model } from './model.ts'
 

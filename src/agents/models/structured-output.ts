@@ -2,7 +2,8 @@
 // What it wrote goes nowhere but back to itself.
 
 import * as z from 'zod'
-import { type Fields, GatewayError } from '../../contract/index.ts'
+import type { Fields } from '../../contract/index.ts'
+import { GatewayError } from '../../lib/errors.ts'
 import { isPlainObject } from '../../lib/index.ts'
 import { addUsage } from '../loop/conversation-result.ts'
 import { textLine } from '../messages.ts'

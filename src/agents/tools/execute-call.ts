@@ -1,7 +1,6 @@
 // Executes one prepared call. Every failure of the tool is a result; only what ends the turn itself is thrown.
 
-import { isGatewayError } from '../../contract/index.ts'
-import type { ErrorCode } from '../../lib/errors.ts'
+import { type ErrorCode, isGatewayError } from '../../lib/errors.ts'
 import { trimmedText } from '../../lib/index.ts'
 import { type CapabilityPolicy, checkCapability } from './capability.ts'
 import {

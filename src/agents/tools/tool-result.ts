@@ -1,7 +1,9 @@
 // Tool results: normalized from whatever an executor returned, with citations, shortened for models, redacted for storage.
 // Results are JSON: they are journaled, hashed and shown to a model.
-import type { Fields, Json } from '../../contract/index.ts'
+
+import type { Fields } from '../../contract/index.ts'
 import { asFields, isPlainObject, jsonByteLength, toJson, trimmedText, truncateToBytes } from '../../lib/index.ts'
+import type { Json } from '../../lib/json-value.ts'
 import { safePrincipal } from '../policy/principal.ts'
 import { mergeRuntime } from './declaration.ts'
 import { redacted, redactParameters, type Sensitivity } from './redact.ts'

@@ -1,10 +1,11 @@
 // Facts for the configuration audit: settings as they are in effect, and of secrets no more than how long and how varied they are.
 
 import type { Config } from '../../config.ts'
-import type { AccessRule, Secret } from '../../contract/index.ts'
+import type { AccessRule } from '../../contract/index.ts'
 import type { RetentionPolicy } from '../../db/retention.ts'
 import type { TokenLine } from '../../identity/tokens.ts'
 import type { TrustedIssuer } from '../../identity/trust.ts'
+import type { Secret } from '../../lib/secret.ts'
 import type { PublicUrlHealth } from '../../observability/readiness.ts'
 
 export type SecretFacts = { readonly name: string; readonly length: number; readonly differentCharacters: number }

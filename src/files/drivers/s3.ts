@@ -1,7 +1,8 @@
 // The S3 driver, also for R2's S3 side, MinIO, Ceph. Small files in one request, larger ones in parts.
 import { AwsClient } from 'aws4fetch'
-import { GatewayError, type Secret } from '../../contract/index.ts'
+import { GatewayError } from '../../lib/errors.ts'
 import { sha256Bytes, toHex } from '../../lib/index.ts'
+import type { Secret } from '../../lib/secret.ts'
 import { assertObjectKey, type BlobStore, type ByteRange, signedDisposition } from '../blob-store.ts'
 import {
   type BodyPart,

@@ -1,6 +1,6 @@
 // Requests to a store: bounded in time until the answer begins and between its bytes, never following a redirect, and telling
 // nothing of their URL when they fail.
-import { GatewayError, isGatewayError } from '../../contract/index.ts'
+import { GatewayError, isGatewayError } from '../../lib/errors.ts'
 import type { ByteRange } from '../blob-store.ts'
 
 export type StoreRequestDeps = {

@@ -1,5 +1,5 @@
 // The Supabase Storage driver, over its REST interface. Small files in one request, larger ones by resumable uploads (tus 1.0).
-import type { Secret } from '../../contract/index.ts'
+import type { Secret } from '../../lib/secret.ts'
 import { assertObjectKey, type BlobStore, type ByteRange, isShownInPlace } from '../blob-store.ts'
 import {
   type BodyPart,

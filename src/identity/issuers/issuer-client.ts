@@ -3,9 +3,10 @@
 
 import { createLocalJWKSet } from 'jose'
 import * as z from 'zod'
-import type { Log, RejectReason, SafeFetch } from '../../contract/index.ts'
+import type { RejectReason } from '../../contract/index.ts'
 import { parseBoundedJson } from '../../lib/index.ts'
-import type { SafeFetchOptions } from '../../lib/safe-fetch-port.ts'
+import type { Log } from '../../lib/log.ts'
+import type { SafeFetch, SafeFetchOptions } from '../../lib/safe-fetch-port.ts'
 import { readTokenClaims, type TokenClaims } from './token-claims.ts'
 import type { IntrospectedIssuer, JwtIssuer } from './token-issuers.ts'
 

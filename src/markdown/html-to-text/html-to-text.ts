@@ -3,7 +3,8 @@
 // channel's adapter.
 
 import { Tokenizer } from 'htmlparser2'
-import { cleanText, maxTextLength } from '../../contract/index.ts'
+import { maxTextLength } from '../../contract/index.ts'
+import { cleanText } from '../../lib/clean-text.ts'
 import { withoutLooseJoiners, withoutUnseen } from './invisible-characters.ts'
 import { closeAll, closeElement, currentLook, noElements, openElement } from './open-elements.ts'
 import {

@@ -1,6 +1,6 @@
 // The manifest of a backup: at its beginning what it was made from, at its end what must have been read by then.
 import * as z from 'zod'
-import { GatewayError } from '../../contract/index.ts'
+import { GatewayError } from '../../lib/errors.ts'
 import { parseJson } from '../../lib/index.ts'
 
 /** Raised when an older release could not read a newer backup. */

@@ -3,7 +3,6 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { GatewayError, isGatewayError } from '../../contract/index.ts'
 import {
   analyzeTables,
   countOpenWork,
@@ -25,6 +24,7 @@ import { freeLanes, freeSendLanes } from '../../db/open-turn.ts'
 import { type CopySql, type CopyTable, inCopyTransaction, quoteIdentifier } from '../../db/postgres-copy.ts'
 import { isBeforeFirstRelease, readApplied } from '../../db/schema-version.ts'
 import { freeSources } from '../../db/sources.ts'
+import { GatewayError, isGatewayError } from '../../lib/errors.ts'
 import { makeDataDir } from '../data-dir.ts'
 import { attachmentsFolder, folderBucket } from '../folder-blob-store.ts'
 import { sealKeyPath } from '../gateway-secrets.ts'

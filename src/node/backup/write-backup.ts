@@ -7,7 +7,6 @@ import { access, type FileHandle, open, readFile, rename, rm } from 'node:fs/pro
 import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
-import { GatewayError } from '../../contract/index.ts'
 import {
   countFilesElsewhere,
   describeServer,
@@ -21,6 +20,7 @@ import {
 import { type CopySql, type CopyTable, inCopyTransaction } from '../../db/postgres-copy.ts'
 import { readApplied } from '../../db/schema-version.ts'
 import { assertObjectKey } from '../../files/blob-store.ts'
+import { GatewayError } from '../../lib/errors.ts'
 import { attachmentsFolder, folderBucket, folderStoreName } from '../folder-blob-store.ts'
 import { sealKeyPath } from '../gateway-secrets.ts'
 import {

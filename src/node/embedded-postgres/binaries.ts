@@ -19,7 +19,7 @@ import {
 } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
-import { GatewayError } from '../../contract/index.ts'
+import { GatewayError } from '../../lib/errors.ts'
 import { chooseRunAs, openFoldersForAccount, type RunAs } from './run-as.ts'
 
 export type Binaries = {

@@ -6,7 +6,7 @@ import { userInfo } from 'node:os'
 import { basename, join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, brotliDecompress, constants } from 'node:zlib'
-import { GatewayError } from '../../contract/index.ts'
+import { GatewayError } from '../../lib/errors.ts'
 import { majorVersion, type Programs } from './binaries.ts'
 import { clusterOwner, runProgram } from './run-as.ts'
 

@@ -5,7 +5,8 @@ import { open, readFile, stat, truncate } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fixedPostgresSettings } from '../../config/environment.ts'
-import { GatewayError, type Log } from '../../contract/index.ts'
+import { GatewayError } from '../../lib/errors.ts'
+import type { Log } from '../../lib/log.ts'
 import type { Binaries } from './binaries.ts'
 import {
   clearStalePostmaster,

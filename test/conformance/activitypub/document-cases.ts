@@ -1,7 +1,7 @@
 // What other servers find of ours.
 import { Ajv } from 'ajv'
 import { expect } from 'vitest'
-import type { JsonObject } from '../../../src/contract/index.ts'
+import type { JsonObject } from '../../../src/lib/json-value.ts'
 import { activityJson, openDocuments, origin } from '../../unit/adapters/activitypub/documents/documents-setup.ts'
 import type { Case } from '../conform.ts'
 

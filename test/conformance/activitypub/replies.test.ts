@@ -1,7 +1,8 @@
 // Replies on ActivityPub: cases AP-130 to AP-144, and X-003. AP-142 needs peers: test/interop/activitypub.
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type InboxCall, noteFamily } from '../../../adapters/activitypub/wire/delivery.ts'
-import type { JsonObject, NormalizedResponse, RenderedCall } from '../../../src/contract/index.ts'
+import type { NormalizedResponse, RenderedCall } from '../../../src/contract/index.ts'
+import type { JsonObject } from '../../../src/lib/json-value.ts'
 import {
   type DeliveryScene,
   deliveryScene,

@@ -1,7 +1,7 @@
 // Email ingress over webhooks: signatures, replays, and which servers we call because of a sender's words.
 
 import { webhookAnswer } from '../../../src/api/http-answers.ts'
-import { secret } from '../../../src/contract/index.ts'
+import { secret } from '../../../src/lib/secret.ts'
 import {
   hookScene,
   mailgunFields,

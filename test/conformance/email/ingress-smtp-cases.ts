@@ -2,7 +2,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect } from 'vitest'
-import { secret } from '../../../src/contract/index.ts'
+import { secret } from '../../../src/lib/secret.ts'
 import { testCertificate, testKey } from '../../doubles/test-certificate.ts'
 import { opening, smtpScene, words } from '../../unit/adapters/email/smtp/smtp-setup.ts'
 import type { Case } from '../conform.ts'

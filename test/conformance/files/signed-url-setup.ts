@@ -1,12 +1,12 @@
 // What the cases of signed URLs speak of: a Supabase project `xxx`, an S3 bucket, an R2 bucket, and who owns which object there.
 import { SignJWT } from 'jose'
-import { secret } from '../../../src/contract/index.ts'
 import type { FinishedUpload, ObjectAddress } from '../../../src/db/attachments.ts'
 import type { AttachmentOwner, ClaimOutcome } from '../../../src/files/attachment.ts'
 import { createAttachmentService } from '../../../src/files/attachment-service.ts'
 import type { BlobStore } from '../../../src/files/blob-store.ts'
 import { createS3Store } from '../../../src/files/drivers/s3.ts'
 import { createSupabaseStore } from '../../../src/files/drivers/supabase.ts'
+import { secret } from '../../../src/lib/secret.ts'
 import { memoryKeys, memoryRows } from '../../doubles/memory-attachments.ts'
 
 export const nowMs = Date.parse('2026-11-17T12:00:00Z')

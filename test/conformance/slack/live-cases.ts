@@ -1,5 +1,7 @@
 // Replies that grow. Un-awaited deltas (S81) do not reach an adapter: the gateway shows one frame after the other.
-import type { Adapter, JsonObject, LiveFrame } from '../../../src/contract/index.ts'
+
+import type { Adapter, LiveFrame } from '../../../src/contract/index.ts'
+import type { JsonObject } from '../../../src/lib/json-value.ts'
 import { attemptAt, replySaying } from '../../../src/testing/adapter-contract-outbound.ts'
 import { memoryNotes } from '../../doubles/memory-ttl-store.ts'
 import { apiError, type SlackApi } from '../../doubles/slack-api.ts'

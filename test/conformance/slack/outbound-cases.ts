@@ -1,8 +1,9 @@
 // What goes out, and what is made of the answers. Streams are in live-cases.ts.
 
 import { resolutionSentence } from '../../../src/agents/approvals/approval-messages.ts'
-import type { Adapter, JsonObject, NormalizedResponse, Part } from '../../../src/contract/index.ts'
+import type { Adapter, NormalizedResponse, Part } from '../../../src/contract/index.ts'
 import type { ActionLine, Resolution } from '../../../src/db/pending-actions.ts'
+import type { JsonObject } from '../../../src/lib/json-value.ts'
 import { attemptAt, replySaying } from '../../../src/testing/adapter-contract-outbound.ts'
 import { memoryNotes } from '../../doubles/memory-ttl-store.ts'
 import { apiError, type SlackApi } from '../../doubles/slack-api.ts'

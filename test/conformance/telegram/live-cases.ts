@@ -1,6 +1,7 @@
 // Replies that grow on Telegram, against a stand-in for the Bot API with a clock of our own.
 
-import type { Adapter, FrameOutcome, JsonObject } from '../../../src/contract/index.ts'
+import type { Adapter, FrameOutcome } from '../../../src/contract/index.ts'
+import type { JsonObject } from '../../../src/lib/json-value.ts'
 import {
   apiFault,
   htmlBadGateway,

@@ -1,6 +1,7 @@
 // Rich messages on Telegram and the Markdown cases on them, against a stand-in for the Bot API.
 
-import type { Adapter, DeliveryOutcome, JsonObject } from '../../../src/contract/index.ts'
+import type { Adapter, DeliveryOutcome } from '../../../src/contract/index.ts'
+import type { JsonObject } from '../../../src/lib/json-value.ts'
 import { apiFault, startTelegramApi, type TelegramApi } from '../../doubles/telegram-api.ts'
 import { fixtures } from '../../fixtures/telegram/index.ts'
 import type { Case } from '../conform.ts'

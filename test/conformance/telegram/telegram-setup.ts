@@ -1,6 +1,7 @@
 // What the Telegram cases share: an adapter, updates written after the Bot API's documentation, and what becomes of them.
 
-import type { Adapter, InboundEvent, InboundMessage, JsonObject } from '../../../src/contract/index.ts'
+import type { Adapter, InboundEvent, InboundMessage } from '../../../src/contract/index.ts'
+import type { JsonObject } from '../../../src/lib/json-value.ts'
 import { bytesOf } from '../../../src/testing/adapter-contract.ts'
 import { attemptAt } from '../../../src/testing/adapter-contract-outbound.ts'
 import { type AdapterFixtures, adapterFor } from '../../../src/testing/adapter-fixtures.ts'

@@ -2,8 +2,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agents/define-agent.ts'
 import type { createApp } from '../../../src/api/app.ts'
-import { secret, textOf } from '../../../src/contract/index.ts'
+import { textOf } from '../../../src/contract/index.ts'
 import { statement } from '../../../src/db/client.ts'
+import { secret } from '../../../src/lib/secret.ts'
 import { createTestApp } from '../../doubles/test-app.ts'
 import {
   createTestGateway,

@@ -1,8 +1,9 @@
 // What came in one arrival is stored in one commit: all of it, or nothing.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agents/define-agent.ts'
-import { GatewayError, type InboundEvent } from '../../../src/contract/index.ts'
+import type { InboundEvent } from '../../../src/contract/index.ts'
 import { type Database, statement } from '../../../src/db/client.ts'
+import { GatewayError } from '../../../src/lib/errors.ts'
 import { judgedChannel } from '../../doubles/loopback/judged.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../../doubles/vendor-stub.ts'

@@ -1,9 +1,10 @@
 // Pull sources: one process at a time, nothing acknowledged before it is stored, nothing lost and nothing doubled.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agents/define-agent.ts'
-import { GatewayError, textOf } from '../../../src/contract/index.ts'
+import { textOf } from '../../../src/contract/index.ts'
 import { type Database, statement } from '../../../src/db/client.ts'
 import type { RunningSources } from '../../../src/inbound/sources.ts'
+import { GatewayError } from '../../../src/lib/errors.ts'
 import { createNodeSources } from '../../../src/node/ingress.ts'
 import { observedProblems } from '../../../src/observability/connection-health.ts'
 import { createDoor, until } from '../../doubles/background-gateway.ts'

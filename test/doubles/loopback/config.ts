@@ -1,6 +1,7 @@
 // Settings of the loopback channel.
 import * as z from 'zod'
-import { type EnvironmentReading, type Secret, secret } from '../../../src/contract/index.ts'
+import type { EnvironmentReading } from '../../../src/contract/index.ts'
+import { type Secret, secret } from '../../../src/lib/secret.ts'
 
 const rateSchema = z.object({ count: z.number().int().positive(), perMs: z.number().int().positive() })
 

@@ -1,14 +1,15 @@
 // Hop 8: one loopback call to its outcome, in the four ways a platform can make repeating safe, or not.
+
 import type {
   Attempt,
   Capabilities,
   DeliveryOutcome,
   FileSource,
-  JsonObject,
   LookupOutcome,
   OpenedFile,
 } from '../../../src/contract/index.ts'
 import { createUnpinnedFetch } from '../../../src/lib/index.ts'
+import type { JsonObject } from '../../../src/lib/json-value.ts'
 import type { LoopbackSettings } from './config.ts'
 import type { LoopbackCall } from './wire.ts'
 

@@ -1,5 +1,7 @@
 // What the adapter kit needs to know about the loopback channels.
-import type { JsonObject, RawRequest } from '../../../src/contract/index.ts'
+
+import type { RawRequest } from '../../../src/contract/index.ts'
+import type { JsonObject } from '../../../src/lib/json-value.ts'
 import type { AdapterFixtures } from '../../../src/testing/adapter-fixtures.ts'
 import { loopbackClientId, loopbackEdit, loopbackLookup, loopbackNone, signLoopback } from './index.ts'
 import { ownSender } from './normalize.ts'

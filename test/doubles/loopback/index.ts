@@ -1,5 +1,7 @@
 // The loopback channel: an adapter of the same shape as the real ones, in one variant per class of idempotent sending.
-import { type ChannelDefinition, defineAdapter, GatewayError } from '../../../src/contract/index.ts'
+
+import { type ChannelDefinition, defineAdapter } from '../../../src/contract/index.ts'
+import { GatewayError } from '../../../src/lib/errors.ts'
 import { loopbackFromEnvironment, loopbackSettingsSchema } from './config.ts'
 import { deliverLoopback, openLoopbackFile, reconcileLoopback, type SendClass } from './deliver.ts'
 import { loopbackLive, showTyping } from './live.ts'

@@ -1,5 +1,7 @@
 // The loopback platform lets a message be replaced: a reply grows by edits, or as a preview where it shows any.
-import type { FrameOutcome, JsonObject, LiveFrame, LiveVerbs } from '../../../src/contract/index.ts'
+
+import type { FrameOutcome, LiveFrame, LiveVerbs } from '../../../src/contract/index.ts'
+import type { JsonObject } from '../../../src/lib/json-value.ts'
 import type { LoopbackSettings } from './config.ts'
 import { replyToSchema } from './wire.ts'
 

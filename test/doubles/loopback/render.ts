@@ -1,5 +1,7 @@
 // Hop 8: a reply to loopback calls as data. Pure.
-import { isKnownPart, type JsonObject, type NormalizedResponse, type Part } from '../../../src/contract/index.ts'
+
+import { isKnownPart, type NormalizedResponse, type Part } from '../../../src/contract/index.ts'
+import type { JsonObject } from '../../../src/lib/json-value.ts'
 import { chunkText, plainText } from '../../../src/markdown/index.ts'
 import { type LoopbackCall, replyToSchema } from './wire.ts'
 

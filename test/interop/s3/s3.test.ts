@@ -1,9 +1,9 @@
 // The S3 driver against a real server that checks signatures, and its signatures against Amazon's own signer.
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { secret } from '../../../src/contract/index.ts'
 import { createS3Store, type S3StoreOptions } from '../../../src/files/drivers/s3.ts'
 import { listSignedUrlOrigins, parseSignedUrl } from '../../../src/files/parse-signed-url.ts'
+import { secret } from '../../../src/lib/secret.ts'
 import { streamOf } from '../../doubles/attachment-service.ts'
 import { blobStoreContract } from '../../unit/files/drivers/blob-store-contract.ts'
 import { liveBytes } from '../../unit/files/drivers/live-bytes.ts'

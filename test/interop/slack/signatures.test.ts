@@ -3,8 +3,8 @@
 import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { verifySlack } from '../../../adapters/slack/verify.ts'
-import { secret } from '../../../src/contract/index.ts'
 import { webHmac } from '../../../src/lib/index.ts'
+import { secret } from '../../../src/lib/secret.ts'
 import { describeBeside, importPeer, loadPeer, provePeer } from '../peer.ts'
 
 const key = '8f742231b10e8888abcd99yyyzzz85a5'

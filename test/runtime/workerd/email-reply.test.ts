@@ -4,7 +4,7 @@ import { env } from 'cloudflare:workers'
 import { beforeEach, expect, inject, test } from 'vitest'
 import { signMail } from '../../../adapters/email/dkim/sign.ts'
 import { email } from '../../../src/channels.ts'
-import { secret } from '../../../src/contract/index.ts'
+import { secret } from '../../../src/lib/secret.ts'
 import { createWorker } from '../../../src/worker.ts'
 import { describeInWorkerd } from './harness.ts'
 

@@ -1,7 +1,7 @@
 // Slack's own client in workerd: it needs Node's modules, a fetch that is no method, and no redirect called 'error'.
 import { expect, test } from 'vitest'
 import { createWebApiCaller } from '../../../adapters/slack/deliver/web-api.ts'
-import { secret } from '../../../src/contract/index.ts'
+import { secret } from '../../../src/lib/secret.ts'
 
 const apiUrl = 'https://slack.example/api/'
 

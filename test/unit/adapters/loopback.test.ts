@@ -1,8 +1,9 @@
 // The loopback channels against their vendor: each class of idempotent sending does what its name promises.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { Adapter, ChannelDefinition, DeliveryOutcome, JsonObject } from '../../../src/contract/index.ts'
+import type { Adapter, ChannelDefinition, DeliveryOutcome } from '../../../src/contract/index.ts'
 import { webHmac } from '../../../src/lib/index.ts'
+import type { JsonObject } from '../../../src/lib/json-value.ts'
 import { attemptAt } from '../../../src/testing/adapter-contract-outbound.ts'
 import { loopbackArrival, loopbackSecret } from '../../doubles/loopback/fixtures.ts'
 import {

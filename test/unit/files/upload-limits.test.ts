@@ -1,7 +1,7 @@
 // What the desk does when too many come at once, when senders are slow, when stores fail, and when nobody needs a file any more.
 import { afterEach, describe, expect, test } from 'vitest'
-import { GatewayError } from '../../../src/contract/index.ts'
 import type { BlobStore } from '../../../src/files/blob-store.ts'
+import { GatewayError } from '../../../src/lib/errors.ts'
 import { fileOf, openTestDesk, type TestDesk } from '../../doubles/attachment-service.ts'
 
 /** A body that says nothing until it is let go. */

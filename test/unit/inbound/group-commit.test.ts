@@ -1,9 +1,9 @@
 // Group commit: one flight at a time, bounded, and one bad row fails no other.
 import { describe, expect, test } from 'vitest'
-import { GatewayError } from '../../../src/contract/index.ts'
 import type { AcceptDrafts, InboxOutcome } from '../../../src/db/inbox.ts'
 import type { InboxDraft } from '../../../src/db/inbox-row.ts'
 import { type Committer, createGroupCommit, defaultLimits } from '../../../src/inbound/group-commit.ts'
+import { GatewayError } from '../../../src/lib/errors.ts'
 import { aDraft } from '../../doubles/inbox-drafts.ts'
 
 type Flight = {

@@ -1,7 +1,7 @@
 // Names are for people to read, so they may neither hide, nor turn around, nor lead anywhere.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { cleanFileName } from '../../../src/contract/index.ts'
+import { cleanFileName } from '../../../src/lib/clean-text.ts'
 
 const names: readonly (readonly [given: string, shown: string | null])[] = [
   ['report.pdf', 'report.pdf'],

@@ -1,6 +1,6 @@
 // Text as it is kept: in one form, and made so in time that grows with its length.
 import { describe, expect, test } from 'vitest'
-import { cleanText } from '../../../src/contract/index.ts'
+import { cleanText } from '../../../src/lib/clean-text.ts'
 import { isLinear } from '../../doubles/linear-time.ts'
 
 describe('clean text', () => {

@@ -1,7 +1,8 @@
 // A secret shows itself only to the one who asks for it by name.
 import { format, inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { GatewayError, secret } from '../../../src/contract/index.ts'
+import { GatewayError } from '../../../src/lib/errors.ts'
+import { secret } from '../../../src/lib/secret.ts'
 
 const value = 'xoxb-very-secret'
 

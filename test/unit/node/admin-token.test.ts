@@ -3,7 +3,7 @@ import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { secret } from '../../../src/contract/index.ts'
+import { secret } from '../../../src/lib/secret.ts'
 import { readAdminToken } from '../../../src/node/gateway-secrets.ts'
 
 let folder: string

@@ -3,9 +3,8 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, test } from 'vitest'
-import type { SafeFetchResult } from '../../../src/contract/index.ts'
 import { createUnpinnedFetch, isPublicAddress } from '../../../src/lib/index.ts'
-import type { SafeFetchOptions } from '../../../src/lib/safe-fetch-port.ts'
+import type { SafeFetchOptions, SafeFetchResult } from '../../../src/lib/safe-fetch-port.ts'
 import { createPinnedFetch } from '../../../src/node/guarded-fetch.ts'
 
 const closing: (Server | TcpServer)[] = []

@@ -1,7 +1,6 @@
 // The log on Node: JSON lines of known facts, nothing else, whatever it is given.
 import { expect, test } from 'vitest'
-import { GatewayError } from '../../../src/contract/index.ts'
-import { describeError } from '../../../src/lib/errors.ts'
+import { describeError, GatewayError } from '../../../src/lib/errors.ts'
 import type { LogFields } from '../../../src/lib/log.ts'
 import { errorLogFields } from '../../../src/lib/log.ts'
 import { createNodeLog, createTextLogStream, errorsShown } from '../../../src/node/log.ts'

@@ -1,7 +1,6 @@
 // What a flood of refused requests writes into the log.
 import { describe, expect, test } from 'vitest'
-import type { Log } from '../../../src/contract/index.ts'
-import type { LogFields } from '../../../src/lib/log.ts'
+import type { Log, LogFields } from '../../../src/lib/log.ts'
 import { limitRefusalLines } from '../../../src/observability/log-limiter.ts'
 
 type Line = { readonly event: string; readonly facts: LogFields }

@@ -1,7 +1,7 @@
 // Readiness: what turns it red, what is merely shown, and that it answers in time when the database does not.
 import { expect, test } from 'vitest'
-import { GatewayError } from '../../../src/contract/index.ts'
 import type { HealthSample } from '../../../src/db/health.ts'
+import { GatewayError } from '../../../src/lib/errors.ts'
 import { type ReadinessDeps, readReadiness } from '../../../src/observability/readiness.ts'
 
 const never = () => new Promise<never>(() => {})

@@ -1,6 +1,6 @@
 // Results in hand: written until the database has answered, or until the time to stop is over.
 import { expect, test } from 'vitest'
-import { GatewayError } from '../../../src/contract/index.ts'
+import { GatewayError } from '../../../src/lib/errors.ts'
 import type { LogFields } from '../../../src/lib/log.ts'
 import { createResultKeeper, trackResults } from '../../../src/turns/result-keeper.ts'
 

@@ -5,13 +5,8 @@ import { normalizeParts } from '../../../../adapters/a2a/normalize.ts'
 import { renderParts } from '../../../../adapters/a2a/render.ts'
 import { isUnguessable } from '../../../../adapters/a2a/server/send-message.ts'
 import { doTypesMeet, isTypeAmong } from '../../../../adapters/a2a/verify.ts'
-import {
-  type Adapter,
-  GatewayError,
-  type ServeContext,
-  type TaskService,
-  type TaskSnapshot,
-} from '../../../../src/contract/index.ts'
+import type { Adapter, ServeContext, TaskService, TaskSnapshot } from '../../../../src/contract/index.ts'
+import { GatewayError } from '../../../../src/lib/errors.ts'
 import { createUnpinnedFetch, webHmac } from '../../../../src/lib/index.ts'
 import { noTasks } from '../../../../src/testing/no-tasks.ts'
 import { idleDoor } from '../../../../src/testing/serve-context.ts'

@@ -4,14 +4,9 @@
 
 import { describe, expect, test } from 'vitest'
 import { aguiChannel } from '../../../../adapters/agui/index.ts'
-import type {
-  InboundMessage,
-  JsonObject,
-  RawRequest,
-  ReceiveResult,
-  WatchResult,
-} from '../../../../src/contract/index.ts'
+import type { InboundMessage, RawRequest, ReceiveResult, WatchResult } from '../../../../src/contract/index.ts'
 import { webHmac } from '../../../../src/lib/index.ts'
+import type { JsonObject } from '../../../../src/lib/json-value.ts'
 import { bytesOf } from '../../../../src/testing/adapter-contract.ts'
 import { attemptAt, replySaying } from '../../../../src/testing/adapter-contract-outbound.ts'
 import { type AdapterFixtures, adapterFor } from '../../../../src/testing/adapter-fixtures.ts'

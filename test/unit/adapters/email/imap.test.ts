@@ -3,7 +3,7 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import { type ImapSettings, pollImap } from '../../../../adapters/email/imap.ts'
 import { createOwnMailRegistry } from '../../../../adapters/email/ingress/received.ts'
-import { secret } from '../../../../src/contract/index.ts'
+import { secret } from '../../../../src/lib/secret.ts'
 
 const mail = 'Received: from mx.example\r\nFrom: ada@example.org\r\nMessage-ID: <1@example.org>\r\n\r\nhello\r\n'
 const closing: (() => Promise<unknown>)[] = []

@@ -1,7 +1,7 @@
 // Signs on Slack: emoji on the message, the status of a thread, its title, what one might ask. None of them may ever hurt a reply.
 import { describe, expect, test } from 'vitest'
 import { slackSettingsSchema } from '../../../../adapters/slack/config.ts'
-import type { JsonObject } from '../../../../src/contract/index.ts'
+import type { JsonObject } from '../../../../src/lib/json-value.ts'
 import { kit, place, withApi } from '../../../conformance/slack/slack-setup.ts'
 import { memoryNotes } from '../../../doubles/memory-ttl-store.ts'
 import { apiError, type SlackApi } from '../../../doubles/slack-api.ts'

@@ -3,8 +3,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { slackChannel } from '../../../../adapters/slack/index.ts'
 import { createSocketRequests, pollSocketMode } from '../../../../adapters/slack/socket-mode.ts'
-import { type PolledBatch, type RawRequest, secret, type TransportAnswer } from '../../../../src/contract/index.ts'
+import type { PolledBatch, RawRequest, TransportAnswer } from '../../../../src/contract/index.ts'
 import { webHmac } from '../../../../src/lib/index.ts'
+import { secret } from '../../../../src/lib/secret.ts'
 import { type SocketPeer, startSlackSocket } from '../../../doubles/slack-socket.ts'
 import { connection, messageEvent, signingSecret } from '../../../doubles/slack-tenants.ts'
 

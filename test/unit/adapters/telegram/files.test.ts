@@ -1,7 +1,8 @@
 // Files at Telegram: which parts become one, how they are opened and sent, and that the token is in none of it.
 import { inspect } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { JsonObject, OpenedFile, Part } from '../../../../src/contract/index.ts'
+import type { OpenedFile, Part } from '../../../../src/contract/index.ts'
+import type { JsonObject } from '../../../../src/lib/json-value.ts'
 import { attemptAt, replySaying } from '../../../../src/testing/adapter-contract-outbound.ts'
 import { type AdapterFixtures, adapterFor } from '../../../../src/testing/adapter-fixtures.ts'
 import type { Fault } from '../../../../src/testing/scripted-server.ts'

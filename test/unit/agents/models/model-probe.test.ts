@@ -5,7 +5,7 @@ import { afterEach, expect, test } from 'vitest'
 import { defineAgent } from '../../../../src/agents/define-agent.ts'
 import { openAiCompatible } from '../../../../src/agents/models/openai-compatible.ts'
 import { loadConfig } from '../../../../src/config.ts'
-import { secret } from '../../../../src/contract/index.ts'
+import { secret } from '../../../../src/lib/secret.ts'
 import { freePort } from '../../../doubles/free-port.ts'
 
 const key = 'sk-key-of-the-tests'

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { unknownToolOutcome } from '../../../../src/agents/tools/execute-call.ts'
 import { approvalRequired, runtimeToolPending, ToolError } from '../../../../src/agents/tools/tool.ts'
-import { GatewayError } from '../../../../src/contract/index.ts'
+import { GatewayError } from '../../../../src/lib/errors.ts'
 import { declared, ran } from '../../../doubles/tool-call.ts'
 
 const never = () => new Promise(() => {})

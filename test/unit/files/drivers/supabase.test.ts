@@ -1,8 +1,8 @@
 // The Supabase driver against a server on loopback.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { secret } from '../../../../src/contract/index.ts'
 import type { BlobStore } from '../../../../src/files/blob-store.ts'
 import { createSupabaseStore } from '../../../../src/files/drivers/supabase.ts'
+import { secret } from '../../../../src/lib/secret.ts'
 import { bytesOf, streamOf } from '../../../doubles/attachment-service.ts'
 import { type SupabaseServer, startSupabaseServer } from '../../../doubles/supabase-server.ts'
 import { blobStoreContract } from './blob-store-contract.ts'

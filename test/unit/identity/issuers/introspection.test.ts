@@ -1,12 +1,12 @@
 // Opaque tokens: their issuer is asked, with the gateway's own secret, for every token it has not just answered for.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { secret } from '../../../../src/contract/index.ts'
 import {
   createIntrospection,
   createIssuerCache,
   type IssuerCache,
 } from '../../../../src/identity/issuers/issuer-client.ts'
 import { createUnpinnedFetch, sha256Hex } from '../../../../src/lib/index.ts'
+import { secret } from '../../../../src/lib/secret.ts'
 import { audience, client, startTokenIssuer, type TokenIssuerDouble } from '../../../doubles/token-issuer.ts'
 
 let issuer: TokenIssuerDouble

@@ -1,6 +1,6 @@
 // `parley activitypub posts` and `blocks`, beside a gateway with somebody who talks to it.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { JsonObject } from '../../../../../src/contract/index.ts'
+import type { JsonObject } from '../../../../../src/lib/json-value.ts'
 import { type Fediverse, startFediverse } from '../../../../doubles/fediverse.ts'
 import { type FediverseGateway, startFediverseGateway } from '../../../../doubles/fediverse-gateway.ts'
 import { aMention, type Person, settlePerson } from '../../../../doubles/fediverse-person.ts'

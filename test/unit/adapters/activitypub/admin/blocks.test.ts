@@ -4,7 +4,7 @@ import { readBlockList } from '../../../../../adapters/activitypub/admin/block-l
 import { blockOperations } from '../../../../../adapters/activitypub/admin/blocks.ts'
 import { createDocumentUrls } from '../../../../../adapters/activitypub/documents/urls.ts'
 import { createBlocks } from '../../../../../adapters/activitypub/moderation.ts'
-import type { JsonObject } from '../../../../../src/contract/index.ts'
+import type { JsonObject } from '../../../../../src/lib/json-value.ts'
 import { type MemoryRecords, memoryRecords } from '../../../../../src/testing/memory-records.ts'
 import { origin } from '../render/reply-setup.ts'
 import { operated } from './run-operation.ts'

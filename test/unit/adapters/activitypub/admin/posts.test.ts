@@ -1,7 +1,7 @@
 // What an operator does about posts: sees them, has them say something else, takes them back.
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type InboxCall, noteFamily } from '../../../../../adapters/activitypub/wire/delivery.ts'
-import type { JsonObject } from '../../../../../src/contract/index.ts'
+import type { JsonObject } from '../../../../../src/lib/json-value.ts'
 import { type DeliveryScene, deliveryScene } from '../deliver/delivery-setup.ts'
 import { type TestKeys, testKeys } from '../own-keys.ts'
 import { alice, carol, demo, drafts, replyTo, saying } from '../render/reply-setup.ts'

@@ -7,7 +7,7 @@ import { readActor } from '../../../../../adapters/activitypub/actors/remote-act
 import { instanceOwner } from '../../../../../adapters/activitypub/documents/actor-document.ts'
 import { createActorKeys } from '../../../../../adapters/activitypub/signatures/own-keys.ts'
 import { createSignGet } from '../../../../../adapters/activitypub/signatures/sign-request.ts'
-import type { JsonObject } from '../../../../../src/contract/index.ts'
+import type { JsonObject } from '../../../../../src/lib/json-value.ts'
 import { memoryRecords } from '../../../../../src/testing/memory-records.ts'
 import { type DocumentScene, openDocuments, origin } from './documents-setup.ts'
 

@@ -11,11 +11,11 @@ import type {
   AgentProfile,
   ChannelKeys,
   FileSource,
-  JsonObject,
   ListenResult,
   RawRequest,
   Records,
 } from '../../../../../src/contract/index.ts'
+import type { JsonObject } from '../../../../../src/lib/json-value.ts'
 import { memoryRecords } from '../../../../../src/testing/memory-records.ts'
 import { idleDoor } from '../../../../../src/testing/serve-context.ts'
 

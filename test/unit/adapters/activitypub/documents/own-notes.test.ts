@@ -7,7 +7,7 @@ import { wantsActivity } from '../../../../../adapters/activitypub/documents/ser
 import { parseDocumentPath } from '../../../../../adapters/activitypub/documents/urls.ts'
 import { updateNoteActivity } from '../../../../../adapters/activitypub/render/note-activity.ts'
 import { followerKey, ownFamilies } from '../../../../../adapters/activitypub/wire/records.ts'
-import type { JsonObject } from '../../../../../src/contract/index.ts'
+import type { JsonObject } from '../../../../../src/lib/json-value.ts'
 import { activityJson, type DocumentScene, openDocuments, origin } from './documents-setup.ts'
 
 let scene: DocumentScene

@@ -2,7 +2,8 @@
 
 import { type RenderSettings, renderActivityPub } from '../../../../../adapters/activitypub/render/reply.ts'
 import type { DraftCall } from '../../../../../adapters/activitypub/wire/delivery.ts'
-import type { JsonObject, NormalizedResponse } from '../../../../../src/contract/index.ts'
+import type { NormalizedResponse } from '../../../../../src/contract/index.ts'
+import type { JsonObject } from '../../../../../src/lib/json-value.ts'
 
 export const origin = 'https://bots.example'
 export const demo = `${origin}/ap/demo`

@@ -2,7 +2,8 @@
 
 import { describe, expect, test } from 'vitest'
 import { baseSubject, renderMailReply, replySubject } from '../../../../../adapters/email/render/reply.ts'
-import type { JsonObject, NormalizedResponse } from '../../../../../src/contract/index.ts'
+import type { NormalizedResponse } from '../../../../../src/contract/index.ts'
+import type { JsonObject } from '../../../../../src/lib/json-value.ts'
 import { question, replyOf, replyTo, storedFile, threadKey } from '../../../../doubles/mailer-deps.ts'
 import { emailSay } from '../../../../doubles/say.ts'
 

@@ -8,12 +8,8 @@ import type { ZoneLookup } from '../../../../../adapters/email/setup/check-domai
 import { emailCommands, runDomainCheck } from '../../../../../adapters/email/setup/commands.ts'
 import { channelGroup } from '../../../../../src/cli/channel-commands.ts'
 import { runCli } from '../../../../../src/cli/command-line.ts'
-import {
-  type CommandContext,
-  type CommandFlags,
-  type CommandResult,
-  secret,
-} from '../../../../../src/contract/index.ts'
+import type { CommandContext, CommandFlags, CommandResult } from '../../../../../src/contract/index.ts'
+import { secret } from '../../../../../src/lib/secret.ts'
 import { mailSettings } from '../../../../doubles/mailer-deps.ts'
 import { startSmtpSink } from '../../../../doubles/smtp-sink.ts'
 

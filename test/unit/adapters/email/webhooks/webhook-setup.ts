@@ -4,8 +4,10 @@ import type { IngressSettings } from '../../../../../adapters/email/config/deriv
 import { createOwnMailRegistry } from '../../../../../adapters/email/ingress/received.ts'
 import { sha256HexBytes, webhookSignedText } from '../../../../../adapters/email/webhooks/signed-webhook.ts'
 import { createRequestVerifier } from '../../../../../adapters/email/webhooks/verify-request.ts'
-import { type RawRequest, type SafeFetch, secret } from '../../../../../src/contract/index.ts'
+import type { RawRequest } from '../../../../../src/contract/index.ts'
 import { webHmac } from '../../../../../src/lib/index.ts'
+import type { SafeFetch } from '../../../../../src/lib/safe-fetch-port.ts'
+import { secret } from '../../../../../src/lib/secret.ts'
 import { memoryNotes } from '../../../../doubles/memory-ttl-store.ts'
 import { testCertificate, testKey } from '../../../../doubles/test-certificate.ts'
 

@@ -1,7 +1,7 @@
 // Posted mails: whose hop is believed, what is read of it, and what cannot be played again.
 import { describe, expect, test } from 'vitest'
 import { parseFormFields } from '../../../../../adapters/email/webhooks/mailgun.ts'
-import { secret } from '../../../../../src/contract/index.ts'
+import { secret } from '../../../../../src/lib/secret.ts'
 import { isLinear } from '../../../../doubles/linear-time.ts'
 import {
   bytesOf,

@@ -2,7 +2,8 @@
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { serveInstall } from '../../../../../adapters/slack/oauth/installations.ts'
-import { secret, type TtlStore } from '../../../../../src/contract/index.ts'
+import type { TtlStore } from '../../../../../src/contract/index.ts'
+import { secret } from '../../../../../src/lib/secret.ts'
 import type { Fault } from '../../../../../src/testing/scripted-server.ts'
 import { type MemoryInstallations, memoryInstallations } from '../../../../doubles/memory-installations.ts'
 import { type MemoryNotes, memoryNotes } from '../../../../doubles/memory-ttl-store.ts'

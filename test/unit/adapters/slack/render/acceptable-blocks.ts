@@ -1,7 +1,7 @@
 // What the platform would refuse about a message, in words.
 
 import type { BlocksMessage } from '../../../../../adapters/slack/render/blocks.ts'
-import type { Json, JsonObject } from '../../../../../src/contract/index.ts'
+import type { Json, JsonObject } from '../../../../../src/lib/json-value.ts'
 
 export function refusals({ text, blocks }: BlocksMessage): readonly string[] {
   const found: string[] = []

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { renderBlocks } from '../../../../../adapters/slack/render/blocks.ts'
 import { renderMarkdownText, renderMrkdwn } from '../../../../../adapters/slack/render/mrkdwn.ts'
-import type { Json, JsonObject } from '../../../../../src/contract/index.ts'
+import type { Json, JsonObject } from '../../../../../src/lib/json-value.ts'
 import { parseMarkdown } from '../../../../../src/markdown/index.ts'
 import { nodesIn, refusals } from './acceptable-blocks.ts'
 

@@ -1,7 +1,8 @@
 // Telegram's outbound quirks: rendering and delivering against a server that stands in for the Bot API.
 import { inspect } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { DeliveryOutcome, JsonObject } from '../../../../../src/contract/index.ts'
+import type { DeliveryOutcome } from '../../../../../src/contract/index.ts'
+import type { JsonObject } from '../../../../../src/lib/json-value.ts'
 import { attemptAt, replySaying } from '../../../../../src/testing/adapter-contract-outbound.ts'
 import { type AdapterFixtures, adapterFor } from '../../../../../src/testing/adapter-fixtures.ts'
 import type { Fault } from '../../../../../src/testing/scripted-server.ts'
