@@ -17,13 +17,8 @@ import { readTenant } from './config/tenant.ts'
 import { readConfiguredTokenIssuers } from './config/token-issuers.ts'
 import { accessProblems, type StrangerLimits, strangerLimits } from './contract/access.ts'
 import { mentionPolicies } from './contract/channel.ts'
-import {
-  type AccessRule,
-  type ChannelDefinition,
-  type ConnectionConfig,
-  type Observer,
-  parseAddress,
-} from './contract/index.ts'
+import type { Observer } from './contract/gateway-events.ts'
+import { type AccessRule, type ChannelDefinition, type ConnectionConfig, parseAddress } from './contract/index.ts'
 import { defaultRetention, type RetentionPolicy, retentionProblems } from './db/retention.ts'
 import { parseSealKeys } from './gateway/seal.ts'
 import type { AccessPolicy } from './identity/access-policy.ts'

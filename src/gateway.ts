@@ -4,8 +4,10 @@
 //   bytes -> verify -> normalize -> accept --commit--> 2xx
 //   lane  -> take turn -> identify, admit, merge -> run -> render --commit--> outbox -> deliver -> settle
 
-import type { AcceptResult, InboundMessage, RawRequest, RejectReason, WatchResult } from './contract/index.ts'
+import type { WatchResult } from './contract/adapter.ts'
+import type { InboundMessage, RawRequest, RejectReason } from './contract/index.ts'
 import type { WorkerLoopName } from './contract/metrics.ts'
+import type { AcceptResult } from './contract/results.ts'
 import type { Db } from './db/client.ts'
 import type { Resubmission } from './db/receipts.ts'
 import { fireDueTimers } from './db/transcripts.ts'

@@ -51,6 +51,27 @@ export {
 export { type AttachmentSettings, s3, supabase } from './config/attachments.ts'
 export { defineConfig, type ParleyConfig } from './config.ts'
 // What an agent reads and writes, and the contract of adapters (CONTRIBUTING.md, "Add a channel").
+export type { OptionalVerbs, ReceiveResult } from './contract/adapter.ts'
+export type { Bearer, CallerContext } from './contract/caller.ts'
+export { type PresenceUpdate, type RecipientCapabilities, type Starter, writeCommand } from './contract/capabilities.ts'
+export type {
+  AgentSkill,
+  ChannelKeys,
+  ClosedRooms,
+  Hmac,
+  Installation,
+  Installations,
+  KeyRing,
+  Mailer,
+  Offload,
+  RawBlobs,
+  ReplyPolicySettings,
+  RunLog,
+} from './contract/channel.ts'
+export type { OperationResponse } from './contract/channel-command.ts'
+export type { IdentityEvidence } from './contract/evidence.ts'
+export type { Envelope, GatewayEvent, Observer } from './contract/gateway-events.ts'
+export type { OnceClaim } from './contract/inbound-event.ts'
 export type * from './contract/index.ts'
 export {
   connectionConfig,
@@ -71,8 +92,27 @@ export {
   UnparsableEventError,
   unverifiedSender,
   verifiedSender,
-  writeCommand,
 } from './contract/index.ts'
+export type { ClientData, HistoricalMessage } from './contract/message.ts'
+export type {
+  AgentUrls,
+  DescribedRequest,
+  EmailEventResult,
+  Endpoint,
+  FollowRequest,
+  IngressContext,
+  LivePreview,
+  OperationChange,
+  ReferencedMessage,
+  WebFinger,
+} from './contract/optional-verbs.ts'
+export type { OwnAddress, ProbeFact } from './contract/probe.ts'
+export type { ChannelRecord, ProtocolReply } from './contract/records.ts'
+export type { AgentFiles, RemoteAccess, RemoteMemory } from './contract/remote-agent.ts'
+export type { ControlFacts } from './contract/response.ts'
+export type { AcceptResult } from './contract/results.ts'
+export type { SenderProfile, VerifiedSender } from './contract/sender.ts'
+export type { PushConfigService, TaskCaller, TaskClaim, TaskMessage, TaskOutput, TaskQuery } from './contract/tasks.ts'
 export type { GrantRole } from './db/grants.ts'
 export {
   createEvidenceAccess,
@@ -130,6 +170,7 @@ export {
   decodeBase64,
   encodeBase64,
   equalInConstantTime,
+  type Fields,
   fromHex,
   GatewayError,
   importEd25519Key,
@@ -142,6 +183,7 @@ export {
   LruMap,
   type PublicKey,
   parseBoundedJson,
+  type RateLimiter,
   type SafeFetch,
   type SafeFetchResult,
   type Secret,
@@ -152,5 +194,6 @@ export {
   verifyHmacSha256,
   verifyWithKey,
 } from './lib/index.ts'
+export type { Say } from './locales/say.ts'
 // For adapters: a reply as one tree of Markdown, and the tree in pieces that a platform takes.
 export * from './markdown/index.ts'

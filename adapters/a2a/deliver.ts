@@ -2,10 +2,10 @@
 // is checked when it is dialled; the state of the task is read when it is sent.
 import type {
   Attempt,
+  ChannelDeps,
   DeliveryOutcome,
   PushConfig,
-  PushConfigService,
-  RunLog,
+  TaskService,
   TaskSnapshot,
 } from '../../src/contract/index.ts'
 import { type JsonObject, type SafeFetch, type SafeFetchResult, sha256Hex } from '../../src/lib/index.ts'
@@ -15,7 +15,7 @@ import { type A2aCall, type PushCall, stateName } from './protocol/objects.ts'
 import { renderTask } from './render.ts'
 
 export type PushDeps = {
-  readonly push: PushConfigService
+  readonly push: TaskService['push']
   /** For addresses that a client sent. */
   readonly guardedFetch: SafeFetch
   /** For those in the operator's configuration, wherever they lead. */
@@ -165,7 +165,11 @@ async function signPushToken(deps: PushTokenDeps, notification: Notification): P
 
 // A reply is appended to the run's log under a key that makes repeating it harmless.
 
-export async function appendReply(runLog: RunLog, call: A2aCall, attempt: Attempt): Promise<DeliveryOutcome> {
+export async function appendReply(
+  runLog: NonNullable<ChannelDeps['runLog']>,
+  call: A2aCall,
+  attempt: Attempt,
+): Promise<DeliveryOutcome> {
   if (attempt.runId === undefined) return { kind: 'refused', reason: 'no_run_to_answer' }
   try {
     await runLog.append(attempt.runId, attempt.clientId, call.event)

@@ -8,7 +8,6 @@ import {
   type ConnectionOptions,
   connectionConfig,
   defineAdapter,
-  type OwnAddress,
   type ProbeRequest,
   type ProbeResult,
   parseSettings,
@@ -131,7 +130,7 @@ function createA2a(settings: A2aSettings, deps: ChannelDeps): Adapter {
 function createA2aProbe(
   { path, cards }: A2aSettings,
   fetch: typeof globalThis.fetch,
-  address: OwnAddress,
+  address: Parameters<typeof probeOwnAddress>[1],
 ): (request: ProbeRequest) => Promise<ProbeResult> {
   const { url } = address
   return async (request) => {

@@ -10,16 +10,15 @@ import {
   mintEvidence,
   type Part,
   type RawRequest,
-  type TaskClaim,
+  type Sender,
   textPart,
   UnparsableEventError,
-  type VerifiedSender,
   verifiedSender,
 } from '../../src/contract/index.ts'
-import { encodeBase64, isPlainObject, type JsonObject, parseBoundedJson } from '../../src/lib/index.ts'
+import { encodeBase64, type Fields, isPlainObject, type JsonObject, parseBoundedJson } from '../../src/lib/index.ts'
 import type { A2aCaller, A2aMessage, A2aPart, A2aPayload, AgentChain } from './protocol/objects.ts'
 import type { Dialect } from './protocol/operations.ts'
-import { type Fields, readSendRequest, type SendRequest } from './protocol/requests.ts'
+import { readSendRequest, type SendRequest } from './protocol/requests.ts'
 /** What a request says, and what was decided about it before it is accepted. */
 export type SendFacts = {
   readonly message: A2aMessage
@@ -104,7 +103,10 @@ export function sendToMessage(facts: SendFacts, connection: Connection): Inbound
   }
 }
 
-function toTaskClaim({ message, contextId, dialect }: SendFacts, known: string | undefined): TaskClaim {
+function toTaskClaim(
+  { message, contextId, dialect }: SendFacts,
+  known: string | undefined,
+): NonNullable<InboundMessage['task']> {
   return {
     ...(known === undefined ? {} : { known }),
     contextId,
@@ -186,7 +188,7 @@ export function normalizeA2a(
 
 type CallerContext = { readonly connection: Connection; readonly recipient: string; readonly receivedAt: string }
 
-function callerSender({ kind, bearer, subject }: A2aCaller, scene: CallerContext): VerifiedSender {
+function callerSender({ kind, bearer, subject }: A2aCaller, scene: CallerContext): Sender {
   const { connection, recipient, receivedAt: issuedAt } = scene
   const bound = { issuer: connection.domain, recipient, issuedAt, subject }
   const address = formatAddress({ local: callerName(kind, bearer), domain: `a2a.${connection.domain}` })

@@ -7,8 +7,6 @@ import {
   type Part,
   type Task,
   type TaskEvent,
-  type TaskMessage,
-  type TaskOutput,
   type TaskSnapshot,
   type TaskState,
   textOf,
@@ -51,7 +49,7 @@ export function renderTask({ task, messages, outputs }: Shown, view: TaskView): 
   }
 }
 
-function renderStatus(task: Task, messages: readonly TaskMessage[], place: TaskContext): A2aStatus {
+function renderStatus(task: Task, messages: TaskSnapshot['messages'], place: TaskContext): A2aStatus {
   // A submitted task waits for its turn: a message of an earlier turn is not its status.
   const last = task.state === 'submitted' ? undefined : messages.findLast((each) => each.role === 'agent')
   const messageId = last?.role === 'agent' ? last.runId : `${task.id}:${task.stateAt}`
@@ -64,8 +62,8 @@ function renderStatus(task: Task, messages: readonly TaskMessage[], place: TaskC
 }
 
 function renderArtifacts(
-  outputs: readonly TaskOutput[],
-  messages: readonly TaskMessage[],
+  outputs: TaskSnapshot['outputs'],
+  messages: TaskSnapshot['messages'],
   accepted: Accepted,
 ): readonly A2aArtifact[] {
   const asked = new Set(
@@ -76,6 +74,8 @@ function renderArtifacts(
     return shown.length === 0 ? [] : [{ artifactId: runId, parts: shown }]
   })
 }
+
+type TaskMessage = TaskSnapshot['messages'][number]
 
 /** A question or a refusal is no result: it is said in the status. */
 function isResultMessage({ said }: Extract<TaskMessage, { role: 'agent' }>): boolean {
@@ -88,7 +88,7 @@ function selectResultParts(parts: readonly Part[]): readonly Part[] {
 
 /** The history: what was asked, and what was said on the way; the current status message and results are not in it. */
 function renderHistory(
-  messages: readonly TaskMessage[],
+  messages: TaskSnapshot['messages'],
   { state, said }: Task,
   place: TaskContext,
   length: number | undefined,

@@ -1,7 +1,6 @@
 // Verifies callers. A token is believed from anywhere; without one there is this machine's user, and callers of an open
 // connection.
 import {
-  bearerErrorCode,
   bearerMay,
   type CallerVerifier,
   type RawRequest,
@@ -74,9 +73,8 @@ export function mayCall({ bearer }: A2aCaller, scope: string): boolean {
 
 /** How a rejected caller is answered. */
 export function rejectionFault(reason: RejectReason): 'unauthenticated' | 'forbidden' | 'unavailable' {
-  const error = bearerErrorCode(reason)
-  if (error === 'issuer_unavailable') return 'unavailable'
-  return error === 'insufficient_scope' ? 'forbidden' : 'unauthenticated'
+  if (reason === 'issuer_unavailable') return 'unavailable'
+  return reason === 'insufficient_scope' ? 'forbidden' : 'unauthenticated'
 }
 
 const localSubject = 'gw:user/local'

@@ -7,12 +7,11 @@ import {
   type ConnectionConfig,
   type ConnectionOptions,
   connectionConfig,
-  createRateLimiter,
   defineAdapter,
   parseSettings,
   requirePort,
 } from '../../src/contract/index.ts'
-import { GatewayError, type SafeFetch } from '../../src/lib/index.ts'
+import { createRateLimiter, GatewayError, type SafeFetch } from '../../src/lib/index.ts'
 import { createLoopbackFetch } from './actors/fetch-document.ts'
 import { createRemoteLookup } from './actors/remote-lookup.ts'
 import { createOperations } from './admin/operations.ts'

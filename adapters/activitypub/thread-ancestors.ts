@@ -1,7 +1,7 @@
 // Thread ancestors of a mention: a person who asks "what does this mean?" below a post means that post. Fetched after the message
 // was let in, from the servers the posts are on; only what is public, and nothing of people who want no bots.
 
-import type { AncestorMessage, AncestorsRequest, Records, ReferencedMessage } from '../../src/contract/index.ts'
+import type { Adapter, AncestorMessage, AncestorsRequest, Records } from '../../src/contract/index.ts'
 import { GatewayError } from '../../src/lib/index.ts'
 import type { RemoteLookup } from './actors/remote-lookup.ts'
 import type { MayWrite } from './moderation.ts'
@@ -67,7 +67,7 @@ export async function fetchPostAncestors(
 export async function fetchNamedPost(
   { remote, home }: Pick<AncestorDeps, 'remote' | 'home'>,
   { message, agent }: Omit<AncestorsRequest, 'knownIds'>,
-): Promise<ReferencedMessage> {
+): ReturnType<NonNullable<Adapter['fetchReferenced']>> {
   const { named_at: id = '', sender_id: sender, visibility } = message.channel ?? {}
   const outcome = await remote.post(id)
   if (outcome.kind === 'unreachable')

@@ -1,6 +1,6 @@
 // Verification with this connection's moderation before it, and what the channel knows about the verified sender.
+
 import {
-  type RateLimiter,
   type RawRequest,
   type Records,
   registrableDomain,
@@ -8,6 +8,7 @@ import {
   type TransportAnswer,
   type VerifyResult,
 } from '../../src/contract/index.ts'
+import type { RateLimiter } from '../../src/lib/index.ts'
 import type { RemoteLookup } from './actors/remote-lookup.ts'
 import type { MayWrite } from './moderation.ts'
 import { type LocalAgents, mentionedAgents } from './normalize/activity-context.ts'

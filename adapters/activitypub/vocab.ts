@@ -1,6 +1,6 @@
 // Parses ActivityStreams activities and objects into the one shape the rest of the channel knows. Pure; whatever does not fit is
 // as if it were not there.
-import { isPlainObject, type JsonObject } from '../../src/lib/index.ts'
+import { type Fields, isPlainObject, type JsonObject } from '../../src/lib/index.ts'
 import type { ReadActivity, ReadAttachment, ReadObject, ReadTag } from './wire/activity.ts'
 
 export type UnreadableActivity = { readonly kind: 'fault'; readonly reason: 'no_type' | 'no_actor' }
@@ -122,8 +122,6 @@ function readQuotedIri(fields: Fields): string | undefined {
 }
 
 // Servers write one value in many shapes: alone, in a list, as an object with an id, as a text for each language.
-
-type Fields = Readonly<Record<string, unknown>>
 
 function toList(value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value

@@ -3,10 +3,9 @@
 import {
   type Adapter,
   type ChannelDefinition,
+  type ChannelDeps,
   defineAdapter,
-  type OwnAddress,
   probeOwnAddress,
-  type RunLog,
 } from '../../src/contract/index.ts'
 import { GatewayError } from '../../src/lib/index.ts'
 import { aguiFromEnvironment, aguiSettingsSchema } from './config.ts'
@@ -41,7 +40,11 @@ export const aguiChannel: ChannelDefinition = {
   },
 }
 
-function createAgui(runLog: RunLog, deps: VerifyDeps, address: OwnAddress): Adapter {
+function createAgui(
+  runLog: NonNullable<ChannelDeps['runLog']>,
+  deps: VerifyDeps,
+  address: Parameters<typeof probeOwnAddress>[1],
+): Adapter {
   return defineAdapter<AguiPayload, AguiCall>({
     channel: 'agui',
     capabilities: {

@@ -2,23 +2,22 @@
 import type { ZodError } from 'zod'
 import {
   bearerEvidenceFacts,
-  type ClientData,
+  type ChannelContext,
   type Connection,
   formatAddress,
   type InboundEvent,
+  type InboundMessage,
   maxClientDataBytes,
   maxParts,
   mintEvidence,
-  type NormalizedMessage,
   type Part,
   plainIdRemedy,
   type RawRequest,
+  type Sender,
   type StoredEventFacts,
-  type TaskClaim,
   textOf,
   textPart,
   UnparsableEventError,
-  type VerifiedSender,
   verifiedSender,
 } from '../../src/contract/index.ts'
 import { type Json, parseBoundedJson } from '../../src/lib/index.ts'
@@ -137,7 +136,10 @@ function continuedTask({ goesOnWith: tasks }: AguiPayload, { decides }: Said): s
 }
 
 /** A run is a task of its own, or goes on with the one that waited for what it brings. */
-function taskClaim({ threadId, protocolVersion }: RunRequest, known: string | undefined): TaskClaim {
+function taskClaim(
+  { threadId, protocolVersion }: RunRequest,
+  known: string | undefined,
+): NonNullable<InboundMessage['task']> {
   const claim = { contextId: threadId, payload: {}, dialect: protocolVersion ?? '0' }
   return known === undefined ? claim : { ...claim, known }
 }
@@ -254,7 +256,7 @@ function trailingUserMessages({ messages }: RunRequest): readonly UserMessage[] 
   })
 }
 
-function aguiSender(payload: AguiPayload, arrival: RawRequest, connection: Connection): VerifiedSender {
+function aguiSender(payload: AguiPayload, arrival: RawRequest, connection: Connection): Sender {
   const { bearer, guest } = payload
   const { domain } = connection
   const recipient = agentAddress(connection)
@@ -285,7 +287,7 @@ function runChannelContext(
   connection: Connection,
   request: RunRequest,
   { id: messageId, parts, result, sender }: Said & { readonly sender: string },
-): NonNullable<NormalizedMessage['channel']> {
+): ChannelContext {
   const { threadId, runId, tools } = request
   const command = parseRunCommandText(textOf(parts))
   const data = clientData(request)
@@ -316,13 +318,13 @@ function clientTool({ name, description, parameters }: NonNullable<RunRequest['t
 }
 
 /** Everything the client wants known beside the message: data of its sender, with no more authority than their words. */
-function clientData({ context, state, forwardedProps, messages }: RunRequest): ClientData | undefined {
+function clientData({ context, state, forwardedProps, messages }: RunRequest): ChannelContext['client_data'] {
   const system = messages.filter(({ role }) => role === 'system' || role === 'developer')
   const texts = system.flatMap((message) => (typeof message['content'] === 'string' ? [message['content']] : []))
   const hasProps = forwardedProps !== undefined && forwardedProps !== null && !isEmptyObject(forwardedProps)
   const entries = (context ?? []).map(({ description, value }) => ({ description: description ?? '', value }))
   // Whatever a body holds was read as JSON.
-  const data: ClientData = {
+  const data: NonNullable<ChannelContext['client_data']> = {
     ...(entries.length === 0 ? {} : { context: entries }),
     ...(state === undefined || state === null ? {} : { state: state as Json }),
     ...(hasProps ? { forwarded_props: forwardedProps as Json } : {}),

@@ -1,7 +1,7 @@
 // Renders a reply into the last event of its run, and the request that watches it gets it as JSON. Pure.
 
 import {
-  type AcceptResult,
+  type Adapter,
   isKnownPart,
   type NormalizedResponse,
   type Part,
@@ -54,11 +54,7 @@ export function renderAgui(
 const pending = runJsonAnswer(202, { status: 'pending' })
 
 /** What the open request is told: the answer, why there is none, or that it is still being worked on. */
-export function renderAnswer(
-  acceptances: readonly AcceptResult[],
-  result: WatchResult | undefined,
-  others: readonly WatchResult[] = [],
-): TransportAnswer {
+export const renderAnswer: NonNullable<Adapter['acknowledge']> = (acceptances, result, others = []) => {
   const acceptance = acceptances[0]
   if (acceptance?.kind === 'refused')
     return runProblemAnswer(acceptance.reason, refusals[acceptance.reason] ?? forbidden)

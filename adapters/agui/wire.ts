@@ -1,13 +1,11 @@
 // The run request: AG-UI's RunAgentInput in its 0.x form, as far as Parley reads it.
 import * as z from 'zod'
 import {
-  type Bearer,
+  type Adapter,
   bytesRefSchema,
-  type CallerContext,
+  type CallerResult,
   callerId,
-  type DescribedRequest,
   type Part,
-  type RecipientCapabilities,
   textPart,
   UnparsableEventError,
 } from '../../src/contract/index.ts'
@@ -147,18 +145,16 @@ function mediaToBinary(block: z.infer<typeof mediaBlockSchema> | undefined): Con
 }
 
 /** A request whose sender is settled: the holder of a token, a guest, or this machine's user. */
+type IdentifiedCaller = Extract<CallerResult, { kind: 'identified' }>
+
 export type AguiPayload = {
   readonly bytes: Uint8Array
-  readonly bearer: Bearer | undefined
+  readonly bearer: IdentifiedCaller['bearer']
   /** The subject of a guest. */
   readonly guest?: string
   /** What its headers say about the agents that called before. */
   readonly chain:
-    | {
-        readonly kind: 'read'
-        readonly caller: CallerContext | undefined
-        readonly agentChain: RecipientCapabilities['agent_chain']
-      }
+    | ({ readonly kind: 'read' } & Pick<IdentifiedCaller, 'caller' | 'agentChain'>)
     | { readonly kind: 'unreadable'; readonly remedy: string }
   /** The paused tasks that the request goes on with, by the interrupts it decides about. */
   readonly goesOnWith?: ReadonlyMap<string, string>
@@ -213,7 +209,7 @@ const answerSchema = z.looseObject({
 })
 
 /** The run request in the document of the API. */
-export const describedRun: DescribedRequest = {
+export const describedRun: NonNullable<Adapter['endpoints'][number]['describe']>[number] = {
   method: 'post',
   id: 'runAgent',
   summary: 'Says something to an agent and waits for its answer',

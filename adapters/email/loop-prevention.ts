@@ -1,7 +1,7 @@
 // Loop prevention: mail that must not be answered, each kind with the one reason that `explain` shows (RFC 3834, RFC 5230). Silence is the safe side:
 // two machines that answer each other never stop. Pure.
 
-import type { Hmac } from '../../src/contract/index.ts'
+import type { ChannelDeps } from '../../src/contract/index.ts'
 import { equalInConstantTime } from '../../src/lib/index.ts'
 import { base32 } from './threading.ts'
 import type { HeaderField, MailHead } from './wire/mail.ts'
@@ -106,13 +106,18 @@ export const hopHeader = 'X-Agent-Hop'
 export const maxHops = 4
 const macLength = 32
 
-export async function signHop(hmac: Hmac, secret: string, hop: number, messageId: string): Promise<string> {
+export async function signHop(
+  hmac: ChannelDeps['hmac'],
+  secret: string,
+  hop: number,
+  messageId: string,
+): Promise<string> {
   return `${hop}; mac=${await hopMac(hmac, secret, hop, messageId)}`
 }
 
 /** The hop that a mail with this id really has; undefined where no gateway that shares the secret said so. */
 export async function verifyHop(
-  hmac: Hmac,
+  hmac: ChannelDeps['hmac'],
   secret: string,
   value: string,
   messageId: string,
@@ -122,7 +127,7 @@ export async function verifyHop(
   return equalInConstantTime(await hopMac(hmac, secret, Number(hop), messageId), mac) ? Number(hop) : undefined
 }
 
-async function hopMac(hmac: Hmac, secret: string, hop: number, messageId: string): Promise<string> {
+async function hopMac(hmac: ChannelDeps['hmac'], secret: string, hop: number, messageId: string): Promise<string> {
   const bytes = new TextEncoder().encode(`hop\n${hop}\n${messageId}`)
   return base32(await hmac.sha256(secret, bytes)).slice(0, macLength)
 }

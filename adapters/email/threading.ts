@@ -1,7 +1,7 @@
 // Threading: which conversation a mail asks to join, best guess first, and never by its subject. Accept lets it in only where its
 // proven sender takes part already.
 
-import type { ChannelDeps, Hmac, KeyRing } from '../../src/contract/index.ts'
+import type { ChannelDeps } from '../../src/contract/index.ts'
 import { equalInConstantTime, GatewayError, randomHex, sha256Hex } from '../../src/lib/index.ts'
 import type { MailHead } from './wire/mail.ts'
 
@@ -105,7 +105,7 @@ export function looksLikeToken(text: string): boolean {
 }
 
 /** Secrets are asked for every time: they are made when they are first needed, and may change. */
-export function createReplyTokens(hmac: Hmac, { current, all }: MailSecrets): ReplyTokens {
+export function createReplyTokens(hmac: ChannelDeps['hmac'], { current, all }: MailSecrets): ReplyTokens {
   const tokenProof = async (key: string, secret: string): Promise<string> => {
     const bytes = new TextEncoder().encode(`reply-token ${key}`)
     return base32(await hmac.sha256(secret, bytes)).slice(0, keyLength)
@@ -138,7 +138,7 @@ const formerSecretsMs = 400 * 24 * 60 * 60 * 1000
 export function createMailSecrets({ ownKeys }: Pick<ChannelDeps, 'ownKeys'>): MailSecrets {
   const randomMailSecret = (): string => randomHex(32)
   let lone: string | undefined
-  const readKeyRing = async (): Promise<KeyRing> => {
+  const readKeyRing = async () => {
     if (ownKeys === undefined) {
       lone ??= randomMailSecret()
       return { signing: lone, all: [lone] }

@@ -1,6 +1,6 @@
 // Presence on Slack: reactions, the status line, the title of a thread, suggested prompts. None of it is in the ledger.
-import type { PresenceDetails, PresenceUpdate, Starter, TtlStore } from '../../src/contract/index.ts'
-import { type JsonObject, LruMap } from '../../src/lib/index.ts'
+import type { Adapter, PresenceDetails, TtlStore } from '../../src/contract/index.ts'
+import { LruMap } from '../../src/lib/index.ts'
 import type { SlackSettings } from './config.ts'
 import { isErrorOfClass } from './deliver/outcome.ts'
 import type { OutboundDeps } from './deliver/web-api.ts'
@@ -19,7 +19,7 @@ export function showSlackPresence(
   settings: Pick<SlackSettings, 'signs' | 'prompts'>,
   ports: Pick<OutboundDeps, 'call' | 'tokenOf'>,
   deps: PresenceDeps,
-): (to: JsonObject, what: PresenceUpdate, about?: PresenceDetails) => Promise<void> {
+): NonNullable<Adapter['presence']>['show'] {
   const quiet = createBestEffortCall(ports, deps.now)
   const { status, ...names } = settings.signs
   const line = createStatusLine(quiet, status === false ? undefined : status, deps.now)
@@ -88,7 +88,7 @@ function createPromptOffers(
   quiet: BestEffortCall,
   own: SlackSettings['prompts'],
   now: () => number,
-): (to: SlackReplyTo, starters: readonly Starter[]) => Promise<void> {
+): (to: SlackReplyTo, starters: NonNullable<PresenceDetails['starters']>) => Promise<void> {
   const offered = new LruMap<string, number>(maxThreads)
   return async ({ account, channel, thread_ts: thread }, starters) => {
     const prompts = (own ?? starters).slice(0, maxPrompts).map(({ title, message }) => ({ title, message }))

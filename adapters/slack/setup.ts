@@ -4,7 +4,6 @@ import {
   type ChannelCommand,
   type ChannelCommands,
   type CommandFlags,
-  type ProbeFact,
   type ProbeProblem,
   type ProbeRequest,
   type ProbeResult,
@@ -249,7 +248,7 @@ async function probeBot({ call }: SlackProbeDeps, token: Secret, signal: AbortSi
   const name = printableAnswerField(user ?? user_id)
   const workspace = printableAnswerField(team ?? team_id)
   const missing = missingScopes(answer.data)
-  const facts: readonly ProbeFact[] = [
+  const facts: NonNullable<ProbeResult['facts']> = [
     {
       key: 'bot',
       title: 'Bot',
@@ -290,7 +289,7 @@ function scopeProblems(missing: readonly string[]): readonly ProbeProblem[] {
 }
 
 async function probeSocket({ call, socket }: SlackProbeDeps, token: Secret, signal: AbortSignal): Promise<ProbeResult> {
-  const modeFact = (text: string): ProbeFact => ({ key: 'mode', title: 'Mode', text, value: 'socket' })
+  const modeFact = (text: string) => ({ key: 'mode', title: 'Mode', text, value: 'socket' })
   if (socket === undefined) {
     const answer = await call(token, 'apps.connections.open', {}, signal)
     if (answer.kind === 'ok')

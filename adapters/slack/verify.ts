@@ -1,6 +1,6 @@
 // Verifies requests: Slack signs the raw bytes with the app's signing secret and a time. Nothing of the body is believed before
 // that holds.
-import type { Hmac, RawRequest, RequestHead, VerifyResult } from '../../src/contract/index.ts'
+import type { ChannelDeps, RawRequest, RequestHead, VerifyResult } from '../../src/contract/index.ts'
 import { checkClockSkew, parseBoundedJson, type Secret, verifyHmacSha256 } from '../../src/lib/index.ts'
 
 /** What the bytes hold, once they are known to be Slack's. */
@@ -39,7 +39,7 @@ const commandFields = new Set([
 ])
 const braceByte = 0x7b
 
-type VerifyDeps = { readonly hmac: Hmac; readonly now: () => number }
+type VerifyDeps = Pick<ChannelDeps, 'hmac' | 'now'>
 
 export async function verifySlack(
   deps: VerifyDeps,

@@ -1,6 +1,6 @@
 // Live messages on Telegram: one message that is edited, or a draft where the operator wants it.
 import { type Api, GrammyError } from 'grammy/web'
-import type { ChannelDeps, FrameOutcome, LiveFrame, LivePreview, LiveVerbs } from '../../src/contract/index.ts'
+import type { ChannelDeps, FrameOutcome, LiveFrame, LiveVerbs } from '../../src/contract/index.ts'
 import { type JsonObject, LruMap } from '../../src/lib/index.ts'
 import { streamTree } from '../../src/markdown/index.ts'
 import type { TelegramSettings } from './config.ts'
@@ -111,7 +111,7 @@ const maxDrafts = 1000
 const draftPrefix = 'draft:'
 
 export interface Drafts {
-  preview(to: JsonObject, turnId: string): LivePreview | undefined
+  readonly preview: NonNullable<LiveVerbs['preview']>
   /** Undefined: the frame is not one of a draft. */
   frame(frame: LiveFrame): Promise<FrameOutcome> | undefined
 }

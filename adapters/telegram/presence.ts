@@ -1,7 +1,7 @@
 // Presence on Telegram: "… is typing", and eyes on a message that waits. At most once, outside the ledger; a wait that Telegram asks for is kept.
 import { GrammyError } from 'grammy/web'
-import type { ChannelDeps, PresenceDetails, PresenceUpdate } from '../../src/contract/index.ts'
-import { type JsonObject, LruMap } from '../../src/lib/index.ts'
+import type { Adapter, ChannelDeps } from '../../src/contract/index.ts'
+import { LruMap } from '../../src/lib/index.ts'
 import type { TelegramSettings } from './config.ts'
 import { type ChatRateLimit, clientSignal, createBotApi } from './deliver/bot-api.ts'
 import { replyToSchema } from './wire/calls.ts'
@@ -18,7 +18,7 @@ export function showTelegramPresence(
   settings: TelegramSettings,
   deps: Pick<ChannelDeps, 'fetch' | 'now'>,
   pace: Pick<ChatRateLimit, 'quietMs'>,
-): (to: JsonObject, what: PresenceUpdate, about?: PresenceDetails) => Promise<void> {
+): NonNullable<Adapter['presence']>['show'] {
   const api = createBotApi(settings, deps, timeoutMs)
   let quietUntil = 0
   const marked = new LruMap<string, true>(maxRemembered)

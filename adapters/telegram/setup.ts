@@ -7,7 +7,6 @@ import {
   type CommandContext,
   type CommandFlags,
   type CommandResult,
-  type ProbeFact,
   type ProbeProblem,
   type ProbeRequest,
   type ProbeResult,
@@ -213,7 +212,7 @@ function judgeFacts(
   }
 }
 
-function botProbeFacts(facts: Facts, { mode }: TelegramSettings): readonly ProbeFact[] {
+function botProbeFacts(facts: Facts, { mode }: TelegramSettings): NonNullable<ProbeResult['facts']> {
   const { username, id, readsAll, url, waiting, lastError } = facts
   return [
     {

@@ -1,7 +1,9 @@
 // Settings that every agent may declare, model or function, and the check that nothing else was meant.
 import * as z from 'zod'
 import { accessSchema } from '../contract/access.ts'
-import type { AccessRule, AgentSkill, Starter } from '../contract/index.ts'
+import type { Starter } from '../contract/capabilities.ts'
+import type { AgentSkill } from '../contract/channel.ts'
+import type { AccessRule } from '../contract/index.ts'
 import { GatewayError } from '../lib/errors.ts'
 
 /** What becomes of a message that comes while the agent is busy in the same conversation. */

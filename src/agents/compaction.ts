@@ -1,7 +1,8 @@
 // Compaction: a shorter view of a transcript, with a summary in front of what is recent. The log itself is never touched, and
 // whatever goes wrong leaves the view as it was.
-import type { Envelope, Fields } from '../contract/index.ts'
+import type { Envelope } from '../contract/gateway-events.ts'
 import { sha256Hex } from '../lib/index.ts'
+import type { Fields } from '../lib/json-value.ts'
 import { textLine } from './messages.ts'
 
 export type Summarizer = (

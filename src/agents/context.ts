@@ -1,19 +1,13 @@
 // The agent context: what an agent is given with a message.
 
 import type { CommandForm } from '../contract/capabilities.ts'
-import type {
-  AgentReply,
-  ClientData,
-  Envelope,
-  Fields,
-  HistoricalMessage,
-  NormalizedMessage,
-  RemoteAccess,
-} from '../contract/index.ts'
+import type { Envelope } from '../contract/gateway-events.ts'
+import type { AgentReply, NormalizedMessage } from '../contract/index.ts'
+import type { ClientData, HistoricalMessage } from '../contract/message.ts'
 import type { ToolOutcome } from '../contract/metrics.ts'
-import type { RemoteHop, RunContext, StepOptions } from '../contract/remote-agent.ts'
+import type { RemoteAccess, RemoteHop, RunContext, StepOptions } from '../contract/remote-agent.ts'
 import type { ClientFacts } from '../contract/response.ts'
-import type { Json, JsonObject } from '../lib/json-value.ts'
+import type { Fields, Json, JsonObject } from '../lib/json-value.ts'
 import type { AgentCalls } from './agent-calls.ts'
 import type { EndedPause, Pauses } from './approvals/pauses.ts'
 import type { SharedBudgets } from './loop/budget.ts'

@@ -2,7 +2,8 @@
 // path can be seen.
 
 import * as z from 'zod'
-import { type Envelope, isKnownPart, type NormalizedMessage, textOf, textPart } from '../contract/index.ts'
+import type { Envelope } from '../contract/gateway-events.ts'
+import { isKnownPart, type NormalizedMessage, textOf, textPart } from '../contract/index.ts'
 import { asFields, encodeBase64, sha256Bytes, toHex } from '../lib/index.ts'
 import { type Agent, type AgentContext, type AgentReply, defineAgent } from './define-agent.ts'
 import type { Model, ModelTurn } from './models/model.ts'

@@ -1,5 +1,7 @@
 // The history window of a model: the stable beginning of a long conversation and its recent end. Pure.
-import type { HistoricalMessage, Sender } from '../contract/index.ts'
+
+import type { Sender } from '../contract/index.ts'
+import type { HistoricalMessage } from '../contract/message.ts'
 
 export type HistoryInput = {
   readonly history: readonly HistoricalMessage[]

@@ -1,10 +1,10 @@
 // Transcript messages: rows, ours or legacy ones, normalized into envelopes, created, and converted to and from what providers
 // know. A line is judged by its type, never by its role.
 
-import { type EnvelopeType, envelopeSchemaId, envelopeTypes } from '../contract/gateway-events.ts'
-import type { Envelope, Fields } from '../contract/index.ts'
+import { type Envelope, type EnvelopeType, envelopeSchemaId, envelopeTypes } from '../contract/gateway-events.ts'
 import { GatewayError } from '../lib/errors.ts'
 import { isObjectRecord } from '../lib/index.ts'
+import type { Fields } from '../lib/json-value.ts'
 
 /** Roles a type has when the row names none. */
 const defaultRoles: Readonly<Record<EnvelopeType, string>> = {

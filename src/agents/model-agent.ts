@@ -1,9 +1,10 @@
 // An agent that is a model with tools: what a developer declares, and the run that comes of it.
 
-import type { AgentReply, Envelope, Fields, NormalizedMessage } from '../contract/index.ts'
+import type { Envelope } from '../contract/gateway-events.ts'
+import type { AgentReply, NormalizedMessage } from '../contract/index.ts'
 import type { ErrorSource } from '../lib/errors.ts'
 import { asFields } from '../lib/index.ts'
-import type { Json } from '../lib/json-value.ts'
+import type { Fields, Json } from '../lib/json-value.ts'
 import { compact, compactionPolicy, type Summarizer } from './compaction.ts'
 import type { AgentContext, Signal, SignalContext } from './context.ts'
 import type { ConversationResult } from './loop/conversation-result.ts'

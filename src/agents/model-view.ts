@@ -2,9 +2,10 @@
 // client.
 
 import * as z from 'zod'
-import type { ClientData, Envelope, Fields, HistoricalMessage } from '../contract/index.ts'
+import type { Envelope } from '../contract/gateway-events.ts'
+import type { ClientData, HistoricalMessage } from '../contract/message.ts'
 import { asFields, isPlainObject } from '../lib/index.ts'
-import type { Json } from '../lib/json-value.ts'
+import type { Fields, Json } from '../lib/json-value.ts'
 import { partsText } from '../markdown/index.ts'
 import type { SharedState, SignalContext } from './context.ts'
 import type { HistoryInput } from './history-window.ts'

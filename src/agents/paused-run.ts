@@ -1,8 +1,9 @@
 // The stored state of a paused model run: made when its calls come to wait, read back with what was decided.
 
-import type { Envelope, Fields, NormalizedMessage } from '../contract/index.ts'
+import type { Envelope } from '../contract/gateway-events.ts'
+import type { NormalizedMessage } from '../contract/index.ts'
 import { asFields, toJson, toStorableJson, trimmedText } from '../lib/index.ts'
-import type { JsonObject } from '../lib/json-value.ts'
+import type { Fields, JsonObject } from '../lib/json-value.ts'
 import type { EndedPause, PauseDecision, Pauses } from './approvals/pauses.ts'
 import { toApprovalEnvelope } from './approvals/pending-action.ts'
 import type { ApprovalTerms } from './approvals/terms.ts'

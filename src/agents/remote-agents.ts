@@ -1,14 +1,8 @@
 // Remote agents: run under this gateway's place in the chain of agents, and remembered by the conversation in lines of its transcript.
 
-import { envelopeSchemaId, envelopeVersion } from '../contract/gateway-events.ts'
-import {
-  type AgentReply,
-  type Envelope,
-  type NormalizedMessage,
-  type RemoteAgent,
-  type RemoteMemory,
-  textPart,
-} from '../contract/index.ts'
+import { type Envelope, envelopeSchemaId, envelopeVersion } from '../contract/gateway-events.ts'
+import { type AgentReply, type NormalizedMessage, type RemoteAgent, textPart } from '../contract/index.ts'
+import type { RemoteMemory } from '../contract/remote-agent.ts'
 import { isPlainObject } from '../lib/index.ts'
 import type { JsonObject } from '../lib/json-value.ts'
 import { say } from '../locales/say.ts'

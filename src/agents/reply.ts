@@ -1,7 +1,7 @@
 // Replies of an agent: what it returned, as a NormalizedResponse (undefined: it chose to say nothing), and the texts for runs that
 // ended otherwise.
 
-import type { CommandForm } from '../contract/capabilities.ts'
+import { type CommandForm, writeCommand } from '../contract/capabilities.ts'
 import {
   type AgentReply,
   isKnownPart,
@@ -9,7 +9,6 @@ import {
   type NormalizedResponse,
   type Part,
   textPart,
-  writeCommand,
 } from '../contract/index.ts'
 import { agentResponseSchema } from '../contract/response.ts'
 import { GatewayError } from '../lib/errors.ts'

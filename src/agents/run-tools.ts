@@ -1,9 +1,9 @@
 // The tools of one run of a model agent: its own, those of MCP servers and other agents, executed once through the turn's journal.
 
-import type { Fields, NormalizedMessage } from '../contract/index.ts'
+import type { NormalizedMessage } from '../contract/index.ts'
 import { GatewayError, isGatewayError } from '../lib/errors.ts'
 import { asFields } from '../lib/index.ts'
-import type { Json } from '../lib/json-value.ts'
+import type { Fields, Json } from '../lib/json-value.ts'
 import { agentCallTools } from './agent-calls.ts'
 import type { AgentContext, ClientToolReport, SignalContext } from './context.ts'
 import type { SharedBudgets } from './loop/budget.ts'

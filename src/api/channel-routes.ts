@@ -1,15 +1,8 @@
 // Routes of channels: webhooks, and the endpoints that a channel brings itself.
 import type { Context, Hono } from 'hono'
 import * as z from 'zod'
-import type {
-  Adapter,
-  DescribedRequest,
-  Endpoint,
-  RawRequest,
-  RequestHead,
-  ServeContext,
-  TransportAnswer,
-} from '../contract/index.ts'
+import type { Adapter, RawRequest, RequestHead, ServeContext, TransportAnswer } from '../contract/index.ts'
+import type { DescribedRequest, Endpoint } from '../contract/optional-verbs.ts'
 import { readBody } from '../lib/index.ts'
 import { errorLogFields } from '../lib/log.ts'
 import type { GatewayConnection } from '../turns/gateway-connection.ts'

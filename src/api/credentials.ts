@@ -1,6 +1,6 @@
 // Tokens and keys: listed, created, revoked, rotated. The answer to a creation is the only place a token is ever shown.
 import * as z from 'zod'
-import { isPlainSubject } from '../contract/index.ts'
+import { isPlainSubject } from '../contract/mint-evidence.ts'
 import { readWorkspaceScope, type WorkspaceScope, workspaceKey } from '../contract/workspace-scope.ts'
 import { createToken, type TokenScope, tokenScopes } from '../identity/tokens.ts'
 import { cleanText } from '../lib/clean-text.ts'

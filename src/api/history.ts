@@ -2,7 +2,8 @@
 
 import * as z from 'zod'
 import { approvalCode } from '../agents/approvals/approval-messages.ts'
-import { callerId, type Envelope, isKnownPart, type KnownPart, type Part } from '../contract/index.ts'
+import type { Envelope } from '../contract/gateway-events.ts'
+import { callerId, isKnownPart, type KnownPart, type Part } from '../contract/index.ts'
 import type { ThreadLine, ThreadWait } from '../db/threads.ts'
 import { readThread } from '../db/threads.ts'
 import type { AttachmentDescriptor } from '../files/attachment.ts'

@@ -1,7 +1,7 @@
 // HTTP status codes and problem details (RFC 9457) of every outcome, as tables. No status number stands anywhere else.
 import * as z from 'zod'
-import { bearerChallenge } from '../contract/caller.ts'
-import { bearerErrorCode, type RejectReason, type TransportAnswer } from '../contract/index.ts'
+import { bearerChallenge, bearerErrorCode } from '../contract/caller.ts'
+import type { RejectReason, TransportAnswer } from '../contract/index.ts'
 import type { SignedUrlCode } from '../files/attachment.ts'
 import type { Received } from '../inbound/receive.ts'
 import type { ErrorCode } from '../lib/errors.ts'

@@ -1,7 +1,8 @@
 // Messages and what became of them: the ledger, those that ended without an answer, deliveries, and replays.
 
 import * as z from 'zod'
-import type { HistoricalMessage, NormalizedMessage } from '../contract/index.ts'
+import type { NormalizedMessage } from '../contract/index.ts'
+import type { HistoricalMessage } from '../contract/message.ts'
 import {
   countFailedDeliveries,
   type DeliveryLine,

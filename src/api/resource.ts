@@ -2,11 +2,10 @@
 // and its method of the client are derived.
 import type { Context, Hono } from 'hono'
 import * as z from 'zod'
-import type { Fields } from '../contract/index.ts'
 import type { TokenScope } from '../identity/tokens.ts'
 import { GatewayError } from '../lib/errors.ts'
 import { readBody } from '../lib/index.ts'
-import type { Json, JsonObject } from '../lib/json-value.ts'
+import type { Fields, Json, JsonObject } from '../lib/json-value.ts'
 import { admitOperator } from './admin-access.ts'
 import type { AppDeps } from './deps.ts'
 import { identifyApiCaller } from './identify-caller.ts'

@@ -3,11 +3,12 @@
 
 import type { Context } from 'hono'
 import * as z from 'zod'
-import type { Envelope, Fields } from '../contract/index.ts'
+import type { Envelope } from '../contract/gateway-events.ts'
 import type { SessionScope, TranscriptLine } from '../db/sessions.ts'
 import { deleteSession, findSession, listSessions, readTranscript, renameSession } from '../db/sessions.ts'
 import { cleanText } from '../lib/clean-text.ts'
 import { GatewayError } from '../lib/errors.ts'
+import type { Fields } from '../lib/json-value.ts'
 import { actorName, getAdmittedCaller, recordAct } from './admin-access.ts'
 import { exampleId, factLines, type ResourceCommands } from './command.ts'
 import {

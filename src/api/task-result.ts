@@ -2,7 +2,6 @@
 // in everything but whose it is. Pure.
 
 import {
-  type Fields,
   isFinalState,
   isKnownPart,
   type Part,
@@ -12,7 +11,7 @@ import {
   textOf,
 } from '../contract/index.ts'
 import { isPlainObject, jsonByteLength } from '../lib/index.ts'
-import type { Json, JsonObject } from '../lib/json-value.ts'
+import type { Fields, Json, JsonObject } from '../lib/json-value.ts'
 import { type TaskResult, taskSchemaIds, taskStatuses } from './task-schemas.ts'
 
 const statusByTaskState: Readonly<Record<TaskState, TaskResult['status']>> = {

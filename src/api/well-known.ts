@@ -2,7 +2,8 @@
 // where an agent is found, the core says whose it is.
 import type { Context, Hono } from 'hono'
 import * as z from 'zod'
-import { type AgentUrls, parseAddress, type WebFinger } from '../contract/index.ts'
+import { parseAddress } from '../contract/index.ts'
+import type { AgentUrls, WebFinger } from '../contract/optional-verbs.ts'
 import { hasTokenIssuers, protectedResource, resourcePath } from '../identity/issuers/token-issuers.ts'
 import { agentJrd, type Jrd } from '../identity/webfinger.ts'
 import type { GatewayConnection } from '../turns/gateway-connection.ts'

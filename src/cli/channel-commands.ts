@@ -2,14 +2,13 @@
 
 import { open } from 'node:fs/promises'
 import type { ArgsDef } from 'citty'
+import type { OperatingContext, OperationResponse } from '../contract/channel-command.ts'
 import type {
   ChannelCommand,
   ChannelCommands,
   CommandContext,
   CommandFlags,
   OperatingCommand,
-  OperatingContext,
-  OperationResponse,
 } from '../contract/index.ts'
 import { isGatewayError } from '../lib/errors.ts'
 import { CommandError, exitCodes, wrongUsage } from './command-error.ts'

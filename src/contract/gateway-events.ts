@@ -1,7 +1,7 @@
 // Gateway events that a host application can observe (`onEvent` of the configuration): messages, runs and client tools; and the
 // envelope of a transcript line they carry.
 import * as z from 'zod'
-import { type Json, type JsonObject, jsonSchema } from '../lib/json-value.ts'
+import { type Fields, type Json, type JsonObject, jsonSchema } from '../lib/json-value.ts'
 
 /** Where it happened. */
 type Place = {
@@ -58,9 +58,6 @@ export const envelopeTypes = [
 
 export type EnvelopeType = (typeof envelopeTypes)[number]
 
-/** What a line carries beside its content: JSON, by construction. */
-export type Fields = Readonly<Record<string, unknown>>
-
 /** One line of a transcript, append-only. */
 export type Envelope = {
   readonly schema: typeof envelopeSchemaId
@@ -69,6 +66,7 @@ export type Envelope = {
   readonly role: string
   /** Text, or provider-neutral content blocks. */
   readonly content: string | readonly Json[] | JsonObject
+  /** What it carries beside its content: JSON, by construction. */
   readonly payload: Fields
   readonly metadata: Fields
   readonly id?: string

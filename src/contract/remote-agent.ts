@@ -1,11 +1,10 @@
 // The port of an agent that answers from elsewhere, and what every run of an agent is given.
 
 import type { ErrorSource } from '../lib/errors.ts'
-import type { Json, JsonObject } from '../lib/json-value.ts'
+import type { Fields, Json, JsonObject } from '../lib/json-value.ts'
 import type { SafeFetch } from '../lib/safe-fetch-port.ts'
 import type { SourcedFile } from './channel.ts'
 import type { IdentityEvidence } from './evidence.ts'
-import type { Fields } from './gateway-events.ts'
 import type { NormalizedMessage } from './message.ts'
 import type { Part } from './parts.ts'
 import type { NormalizedResponse } from './response.ts'

@@ -1,7 +1,8 @@
 // The row of an inbound event as the accept statement takes it: each column once, with its SQL type and what it holds.
 
-import type { Bounce } from '../contract/inbound-event.ts'
-import type { OnceClaim, ProtocolReply, RecordWrite } from '../contract/index.ts'
+import type { Bounce, OnceClaim } from '../contract/inbound-event.ts'
+import type { RecordWrite } from '../contract/index.ts'
+import type { ProtocolReply } from '../contract/records.ts'
 import type { JsonObject } from '../lib/json-value.ts'
 
 declare const held: unique symbol

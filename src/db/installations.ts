@@ -1,7 +1,7 @@
 // Installations: the accounts a connection's app was installed into. Credentials are sealed before they come here and opened
 // after.
 
-import type { Installation, Installations } from '../contract/index.ts'
+import type { Installation, Installations } from '../contract/channel.ts'
 import type { JsonObject } from '../lib/json-value.ts'
 import { type Database, statement, storableJson } from './client.ts'
 

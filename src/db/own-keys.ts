@@ -1,6 +1,6 @@
 // Keys that a channel generated for itself, the same for every replica. Sealed before they come here, unless they need no seal.
 
-import type { ChannelKeys, KeyRing } from '../contract/index.ts'
+import type { ChannelKeys, KeyRing } from '../contract/channel.ts'
 import { isGatewayError } from '../lib/errors.ts'
 import { type Database, isoTime, statement } from './client.ts'
 import type { InstallationOptions, Seal } from './installations.ts'

@@ -3,7 +3,7 @@
 
 import type { ApprovalDecision, PendingAction, PendingActionStatus } from '../agents/approvals/pending-action.ts'
 import { approverRoles, type Resolvers } from '../agents/approvals/terms.ts'
-import { assuranceClasses } from '../contract/index.ts'
+import { assuranceClasses } from '../contract/mint-evidence.ts'
 import type { Json, JsonObject } from '../lib/json-value.ts'
 import { auditedAct } from './audit.ts'
 import { type Db, isoTime, statement, storableJson } from './client.ts'

@@ -1,7 +1,8 @@
 // Records: small rows that a channel keeps with its connection until it removes them, changed by inbound events and read one by
 // one.
 
-import { type ChannelRecord, type IgnoredEvent, isOrderKey, type Records, type RecordWrite } from '../contract/index.ts'
+import { type IgnoredEvent, isOrderKey, type Records, type RecordWrite } from '../contract/index.ts'
+import type { ChannelRecord } from '../contract/records.ts'
 import { GatewayError } from '../lib/errors.ts'
 import type { JsonObject } from '../lib/json-value.ts'
 import { type Database, historyTimeSql, statement, storableJson } from './client.ts'

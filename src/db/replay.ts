@@ -1,7 +1,7 @@
 // Everything that was stored of one turn, or of a message that never had one, for a replay. Reads only.
 
 import { maxAmbientMessages } from '../contract/channel.ts'
-import type { Envelope } from '../contract/index.ts'
+import type { Envelope } from '../contract/gateway-events.ts'
 import { GatewayError } from '../lib/errors.ts'
 import type { JsonObject } from '../lib/json-value.ts'
 import { recordAuditSql } from './audit.ts'

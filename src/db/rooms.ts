@@ -1,7 +1,7 @@
 // Rooms and addresses of one connection that cannot be written to, as their platform told us.
 
+import type { ClosedRooms } from '../contract/channel.ts'
 import type { RoomStatusChange } from '../contract/inbound-event.ts'
-import type { ClosedRooms } from '../contract/index.ts'
 import { type Database, statement } from './client.ts'
 
 /** The gateway notes, adapters ask. */

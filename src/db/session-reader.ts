@@ -1,6 +1,7 @@
 // Operator takeover: an operator takes a conversation over, speaks in it, gives it back (`lanes.mode`).
 import type { QueuedCall } from '../contract/delivery.ts'
-import type { Envelope, NormalizedResponse } from '../contract/index.ts'
+import type { Envelope } from '../contract/gateway-events.ts'
+import type { NormalizedResponse } from '../contract/index.ts'
 import type { JsonObject } from '../lib/json-value.ts'
 import { type Db, statement, storableJson } from './client.ts'
 import { notifyPayloadSql } from './resume-signal.ts'

@@ -1,7 +1,7 @@
 // Sessions as their owners and operators see them. They begin and grow with turns alone; here they are listed, read, named and
 // deleted.
 
-import type { Envelope } from '../contract/index.ts'
+import type { Envelope } from '../contract/gateway-events.ts'
 import type { WorkspaceScope } from '../contract/workspace-scope.ts'
 import type { JsonObject } from '../lib/json-value.ts'
 import { auditedAct } from './audit.ts'

@@ -1,6 +1,6 @@
 // A thread as its own sender reads it again: all that was said in it, in every session it went through.
 
-import type { Envelope } from '../contract/index.ts'
+import type { Envelope } from '../contract/gateway-events.ts'
 import { cleanText } from '../lib/clean-text.ts'
 import { type Db, isoTime, statement, storableJson, unindexed } from './client.ts'
 import { ownThreads } from './thread-names.ts'

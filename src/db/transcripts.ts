@@ -1,7 +1,8 @@
 // Transcripts, read by window, so that a long conversation costs no more than a short one; beside them the stores of signals and
 // run logs.
 
-import type { Envelope, RunLog } from '../contract/index.ts'
+import type { RunLog } from '../contract/channel.ts'
+import type { Envelope } from '../contract/gateway-events.ts'
 import type { Json } from '../lib/json-value.ts'
 import { type Database, type Db, statement, storableJson } from './client.ts'
 import { withdrawQuestions } from './questions.ts'

@@ -3,10 +3,11 @@
 
 import type { StoredAccess } from '../contract/access.ts'
 import type { QueuedCall } from '../contract/delivery.ts'
+import type { Envelope } from '../contract/gateway-events.ts'
 import type { OmittedContent } from '../contract/inbound-event.ts'
-import type { Envelope, Fields, NormalizedMessage, NormalizedResponse, TaskState } from '../contract/index.ts'
+import type { NormalizedMessage, NormalizedResponse, TaskState } from '../contract/index.ts'
 import type { NewPairing } from '../identity/pairing.ts'
-import type { Json, JsonObject } from '../lib/json-value.ts'
+import type { Fields, Json, JsonObject } from '../lib/json-value.ts'
 import type { AmbientMessage, AmbientRecall } from '../sessions/ambient-context.ts'
 
 /** What every later write must carry: it fails once another process holds the lane. */

@@ -1,7 +1,7 @@
 // Raw payloads of inbound events that are too large for a row: stored like a file before the row that refers to them, named
 // after what they are, so that a second delivery finds the first. What no message refers to in the end is swept like an upload.
 
-import type { RawBlobs } from '../contract/index.ts'
+import type { RawBlobs } from '../contract/channel.ts'
 import type { AttachmentStore } from '../db/attachments.ts'
 import { GatewayError } from '../lib/errors.ts'
 import { sha256Hex } from '../lib/index.ts'

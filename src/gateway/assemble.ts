@@ -2,8 +2,9 @@
 
 import type { ToolServers } from '../agents/mcp/tool-servers.ts'
 import type { Config } from '../config.ts'
+import type { Hmac, Mailer, Offload } from '../contract/channel.ts'
 import { cloneForObserver } from '../contract/copy-for-watcher.ts'
-import type { Hmac, Mailer, Observer, Offload } from '../contract/index.ts'
+import type { Observer } from '../contract/gateway-events.ts'
 import { type Meter, noMeter } from '../contract/metrics.ts'
 import type { Database, Db, Failpoint, WakingWork } from '../db/client.ts'
 import { type AcceptDrafts, storeDrafts } from '../db/inbox.ts'

@@ -2,7 +2,8 @@
 
 import type { AttachmentPlace } from '../config/attachments.ts'
 import type { Config } from '../config.ts'
-import type { FileSource, RawBlobs } from '../contract/index.ts'
+import type { RawBlobs } from '../contract/channel.ts'
+import type { FileSource } from '../contract/index.ts'
 import { createAttachmentStore } from '../db/attachments.ts'
 import type { Database } from '../db/client.ts'
 import { createSigningKeys } from '../db/signing-keys.ts'

@@ -2,7 +2,8 @@
 
 import type { Agent } from '../agents/define-agent.ts'
 import type { Config } from '../config.ts'
-import type { AgentProfile, AgentSkill, CallerVerifier, ChannelDeps, Hmac, Mailer, Offload } from '../contract/index.ts'
+import type { AgentSkill, Hmac, Mailer, Offload } from '../contract/channel.ts'
+import type { AgentProfile, CallerVerifier, ChannelDeps } from '../contract/index.ts'
 import type { Database } from '../db/client.ts'
 import { createInstallations, type Seal } from '../db/installations.ts'
 import { createPeople } from '../db/known-people.ts'

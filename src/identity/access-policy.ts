@@ -3,7 +3,8 @@
 // next decision.
 
 import type { StoredAccess, StoredGrant } from '../contract/access.ts'
-import type { AccessRule, IdentityEvidence } from '../contract/index.ts'
+import type { IdentityEvidence } from '../contract/evidence.ts'
+import type { AccessRule } from '../contract/index.ts'
 import type { PolicySender } from '../contract/sender.ts'
 import { createEvidenceAccess, type EvidenceAccess, type EvidenceDecision } from './access-rules.ts'
 import { checkEvidence, delegatedSubjects, type EvidenceCode, filterAcceptedEvidence } from './evidence.ts'

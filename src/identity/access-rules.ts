@@ -1,7 +1,7 @@
 // Access rules: one decision from evidence and the rules of a configuration, compiled once; and a policy made of rules alone.
 import * as z from 'zod'
 import { accessEntriesSchema } from '../contract/access.ts'
-import type { IdentityEvidence } from '../contract/index.ts'
+import type { IdentityEvidence } from '../contract/evidence.ts'
 import type { PolicySender } from '../contract/sender.ts'
 import { GatewayError } from '../lib/errors.ts'
 import { delegatedSubjects, filterAcceptedEvidence, rankAssurance } from './evidence.ts'

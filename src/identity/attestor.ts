@@ -2,7 +2,8 @@
 // verified here, addressed to that agent and bound to this message, and valid for minutes. Claims stay here: the remote agent is
 // told no more than who speaks.
 import { exportJWK, FlattenedSign, generateKeyPair, importJWK, type JWK } from 'jose'
-import type { IdentityEvidence, KeyRing } from '../contract/index.ts'
+import type { KeyRing } from '../contract/channel.ts'
+import type { IdentityEvidence } from '../contract/evidence.ts'
 import { canonicalJson, sha256Hex } from '../lib/index.ts'
 import type { JsonObject } from '../lib/json-value.ts'
 

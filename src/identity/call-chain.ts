@@ -1,8 +1,8 @@
 // Call chains: which agent called us, how far from the beginning, and whether a message goes in circles. Claims for loop
 // protection and audit that travel beside an authenticated token; never authority. Whatever cannot be read refuses the request.
 
-import { maxChainDepth } from '../contract/caller.ts'
-import type { CallerContext, RecipientCapabilities } from '../contract/index.ts'
+import { type CallerContext, maxChainDepth } from '../contract/caller.ts'
+import type { RecipientCapabilities } from '../contract/capabilities.ts'
 
 export type CallerField = 'agent' | 'user' | 'host' | 'depth' | 'root'
 export type CallerReading =

@@ -1,14 +1,7 @@
 // Authenticates callers of an agent over an API: token, then call chain, and only then is the token's use noted.
 
-import { bearerChallenge, type TokenRequirements } from '../contract/caller.ts'
-import {
-  type Bearer,
-  bearerErrorCode,
-  bearerMay,
-  type CallerResult,
-  type CallerVerifier,
-  type RejectReason,
-} from '../contract/index.ts'
+import { type Bearer, bearerChallenge, bearerErrorCode, type TokenRequirements } from '../contract/caller.ts'
+import { bearerMay, type CallerResult, type CallerVerifier, type RejectReason } from '../contract/index.ts'
 import { agentChainAt, readCallerContext } from './call-chain.ts'
 import type { ExternalTokenVerifier } from './issuers/external-tokens.ts'
 import { findToken, isOwnToken, parseBearerHeader, type TokenDeps, type TokenHolder, tokenDigits } from './tokens.ts'

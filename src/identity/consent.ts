@@ -1,5 +1,5 @@
 // Consent: each operation is decided on its own, and the decision is stored beside the act.
-import type { Fields } from '../contract/index.ts'
+import type { Fields } from '../lib/json-value.ts'
 
 export const consentOperations = [
   ...(['store_memory', 'use_memory', 'store_transcript'] as const),

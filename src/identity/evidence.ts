@@ -2,9 +2,9 @@
 // dropped; the message goes on without it.
 
 import { hasSubjectPrefix } from '../contract/access.ts'
-import { identityEvidenceSchema } from '../contract/evidence.ts'
-import { assuranceClasses, type IdentityEvidence, type NormalizedMessage } from '../contract/index.ts'
-import type { AssuranceClass } from '../contract/mint-evidence.ts'
+import { type IdentityEvidence, identityEvidenceSchema } from '../contract/evidence.ts'
+import type { NormalizedMessage } from '../contract/index.ts'
+import { type AssuranceClass, assuranceClasses } from '../contract/mint-evidence.ts'
 import type { PolicySender } from '../contract/sender.ts'
 import { hasOnlyVisibleCharacters } from '../lib/clean-text.ts'
 

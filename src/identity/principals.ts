@@ -1,9 +1,9 @@
 // The execution principal: who acts in one request, for which agent, with what authority and which capabilities at most.
 // Immutable.
 import * as z from 'zod'
-import { autonomousSources } from '../contract/caller.ts'
-import type { CallerContext, Fields } from '../contract/index.ts'
+import { autonomousSources, type CallerContext } from '../contract/caller.ts'
 import { GatewayError } from '../lib/errors.ts'
+import type { Fields } from '../lib/json-value.ts'
 
 const authSources = ['user', 'application_password', 'agent_token', 'audience', 'runtime', 'system'] as const
 

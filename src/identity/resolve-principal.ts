@@ -3,7 +3,7 @@
 
 import * as z from 'zod'
 import type { StoredAccess } from '../contract/access.ts'
-import type { IdentityEvidence } from '../contract/index.ts'
+import type { IdentityEvidence } from '../contract/evidence.ts'
 import type { PolicySender } from '../contract/sender.ts'
 import { audiencePrincipal, type ExecutionPrincipal, tokenPrincipal } from './principals.ts'
 

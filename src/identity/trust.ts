@@ -3,7 +3,7 @@
 
 import * as z from 'zod'
 import { delimitedPrefixSchema, wordSchema } from '../contract/access.ts'
-import type { IdentityEvidence } from '../contract/index.ts'
+import type { IdentityEvidence } from '../contract/evidence.ts'
 import { GatewayError } from '../lib/errors.ts'
 import {
   checkEvidence,

@@ -1,6 +1,7 @@
 // WebFinger documents (RFC 7033): what an address leads to. Written strictly, read with the one alias that is still in use.
 import * as z from 'zod'
-import { type AgentUrls, parseAddress } from '../contract/index.ts'
+import { parseAddress } from '../contract/index.ts'
+import type { AgentUrls } from '../contract/optional-verbs.ts'
 import { GatewayError } from '../lib/errors.ts'
 
 /** Published under the first name only; the second is what older publishers wrote. */

@@ -1,19 +1,18 @@
 // Accepts inbound events: each becomes a stored row, deduplicated and queued in its conversation. Only then is it acknowledged.
 
 import { recipientLane } from '../contract/delivery.ts'
-import type { Bounce } from '../contract/inbound-event.ts'
+import type { Bounce, OnceClaim } from '../contract/inbound-event.ts'
 import {
-  type AcceptResult,
   type Connection,
   type IgnoredEvent,
   type InboundMessage,
   isKnownPart,
   type KnownPart,
   type NormalizedMessage,
-  type OnceClaim,
   type Part,
-  type TaskClaim,
 } from '../contract/index.ts'
+import type { AcceptResult } from '../contract/results.ts'
+import type { TaskClaim } from '../contract/tasks.ts'
 import type { InboxOutcome } from '../db/inbox.ts'
 import type { DraftRouting, DraftTask, InboxDraft } from '../db/inbox-row.ts'
 import type { RecordChanges } from '../db/records.ts'

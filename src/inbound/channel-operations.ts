@@ -1,8 +1,9 @@
 // Operations that an operator asks of a channel. The adapter says what that changes, and the commit that takes inbound events
 // does it: one row, once by its name, all of it or nothing.
 
-import type { AcceptResult, OperationChange, OperationResult } from '../contract/index.ts'
-import type { Operation } from '../contract/optional-verbs.ts'
+import type { OperationResult } from '../contract/index.ts'
+import type { Operation, OperationChange } from '../contract/optional-verbs.ts'
+import type { AcceptResult } from '../contract/results.ts'
 import { areStorable } from '../db/records.ts'
 import { GatewayError } from '../lib/errors.ts'
 import type { JsonObject } from '../lib/json-value.ts'

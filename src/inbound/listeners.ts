@@ -1,7 +1,6 @@
 // Listeners of channels with a port of their own (SMTP): every long-running process opens them and delivers what comes in. A port
 // that cannot be opened keeps nothing else from working; it is tried again, and shown until it is open.
-import type { IngressContext } from '../contract/index.ts'
-import type { OpenListener } from '../contract/optional-verbs.ts'
+import type { IngressContext, OpenListener } from '../contract/optional-verbs.ts'
 import { errorLogFields, type Log } from '../lib/log.ts'
 import { sleep } from '../lib/time.ts'
 import { backoffMs } from '../outbound/settle.ts'

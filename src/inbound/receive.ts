@@ -1,14 +1,9 @@
 // Receives a request: verify, normalize, accept. Ends with stored rows; only then may the transport be answered.
-import type {
-  AcceptResult,
-  InboundEvent,
-  InboundMessage,
-  RawRequest,
-  RejectReason,
-  TransportAnswer,
-  WatchResult,
-} from '../contract/index.ts'
+
+import type { WatchResult } from '../contract/adapter.ts'
+import type { InboundEvent, InboundMessage, RawRequest, RejectReason, TransportAnswer } from '../contract/index.ts'
 import type { Meter } from '../contract/metrics.ts'
+import type { AcceptResult } from '../contract/results.ts'
 import type { Db } from '../db/client.ts'
 import type { Resubmission } from '../db/receipts.ts'
 import { findReceipt, findRejectedEvent, markEventRedriven, resubmitMessage } from '../db/receipts.ts'

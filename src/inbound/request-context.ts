@@ -1,7 +1,7 @@
 // An inbound request as it enters: the trace it belongs to, and what the log and metrics are told of it.
 
-import type { AcceptResult } from '../contract/index.ts'
 import type { InboundOutcome, Meter } from '../contract/metrics.ts'
+import type { AcceptResult } from '../contract/results.ts'
 import type { IdSource } from '../lib/ids.ts'
 import type { Log } from '../lib/log.ts'
 import { controlNames } from '../turns/chat-commands.ts'

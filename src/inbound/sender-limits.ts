@@ -4,16 +4,14 @@
 import type { Agent } from '../agents/define-agent.ts'
 import { noStoredAccess } from '../contract/access.ts'
 import { mentionRelaySchema } from '../contract/capabilities.ts'
+import type { IdentityEvidence } from '../contract/evidence.ts'
 import {
-  createRateLimiter,
-  type IdentityEvidence,
   type IgnoredEvent,
   type InboundEvent,
   type InboundMessage,
   type KnownPart,
   type NormalizedMessage,
   type Part,
-  type RateLimiter,
   type Sender,
   verifiedSender,
 } from '../contract/index.ts'
@@ -27,6 +25,7 @@ import type { AccessContext, AccessDecision, AccessPolicy } from '../identity/ac
 import { type AttestationVerifier, admitForwarded, type TrustedIssuers } from '../identity/trust.ts'
 import { LruMap } from '../lib/index.ts'
 import type { Log } from '../lib/log.ts'
+import { createRateLimiter, type RateLimiter } from '../lib/rate-limiter.ts'
 import { acceptedRule, createAccessContext, isWatched } from '../turns/admit.ts'
 import type { GatewayConnection } from '../turns/gateway-connection.ts'
 import type { ReceiveServices } from './receive-services.ts'

@@ -1,19 +1,18 @@
 // Stores one inbound event: everything that came in it is committed together.
 
 import type { Agent } from '../agents/define-agent.ts'
+import type { ReceiveResult } from '../contract/adapter.ts'
 import {
-  type AcceptResult,
   type IgnoredEvent,
   type InboundEvent,
   type InboundMessage,
   type NormalizedMessage,
   type RawRequest,
-  type ReceiveResult,
   textOf,
-  validateMessage,
 } from '../contract/index.ts'
 import type { InboundOutcome } from '../contract/metrics.ts'
-import type { ValidationScope } from '../contract/validate-message.ts'
+import type { AcceptResult } from '../contract/results.ts'
+import { type ValidationScope, validateMessage } from '../contract/validate-message.ts'
 import type { InboxDraft } from '../db/inbox-row.ts'
 import { areStorable, changesAnything } from '../db/records.ts'
 import type { IdSource } from '../lib/ids.ts'

@@ -1,7 +1,7 @@
 // Signatures (HMAC-SHA256, Ed25519, RSA, ECDSA), SHA-256, constant-time comparison and clock skew of signed requests.
 
 import { sha256 } from '@noble/hashes/sha2.js'
-import type { Hmac } from '../contract/index.ts'
+import type { Hmac } from '../contract/channel.ts'
 import type { BytesRef } from '../contract/parts.ts'
 import { fromHex, toHex } from './bytes.ts'
 import { LruMap } from './cache.ts'

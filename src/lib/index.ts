@@ -47,9 +47,10 @@ export {
   toStorableJson,
   trimmedText,
 } from './json.ts'
-export type { Json, JsonObject } from './json-value.ts'
+export type { Fields, Json, JsonObject } from './json-value.ts'
 export type { Log } from './log.ts'
 export { readOwnDocument } from './public-url-document.ts'
+export { createRateLimiter, type RateLimiter } from './rate-limiter.ts'
 export { readBody, readStream } from './read-body.ts'
 export type { Dial, DialRequest, SafeFetchDeps, TargetCheck, TargetRules } from './safe-fetch.ts'
 export { checkTarget, createSafeFetch, createUnpinnedFetch, isPublicAddress, tooLateError } from './safe-fetch.ts'

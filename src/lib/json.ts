@@ -1,9 +1,7 @@
 // JSON: bytes parsed into an object within limits, so that no payload costs more than its length; untrusted values read, where
 // anything but plain JSON counts as absent; canonical JSON.
 import { GatewayError } from './errors.ts'
-import type { Json } from './json-value.ts'
-
-type Fields = Readonly<Record<string, unknown>>
+import type { Fields, Json } from './json-value.ts'
 
 export type JsonRefusal = 'invalid_utf8' | 'invalid_json' | 'too_deep' | 'not_an_object'
 export type BoundedJson =

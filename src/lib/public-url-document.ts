@@ -3,9 +3,8 @@
 import { type ProbeProblem, wrongAnswer } from '../contract/index.ts'
 import { unreachableAddress } from '../contract/probe.ts'
 import { parseBoundedJson } from './json.ts'
+import type { Fields } from './json-value.ts'
 import { readStream } from './read-body.ts'
-
-type Fields = Readonly<Record<string, unknown>>
 
 export type OwnDocument =
   | { readonly kind: 'read'; readonly json: Fields }

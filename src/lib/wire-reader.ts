@@ -1,6 +1,7 @@
 // Field readers for payloads that come before an acknowledgement, as plain functions: a platform's event passes dozens of them,
 // and a schema library takes longer for that than the signature and the JSON together. Settings and the rest keep their schemas.
 import { isPlainObject } from './json.ts'
+import type { Fields } from './json-value.ts'
 
 /** What a rule answers for a value that does not fit it. */
 export const misfit: unique symbol = Symbol('misfit')
@@ -108,5 +109,3 @@ function createFieldReader(rules: WireRules) {
     return into
   }
 }
-
-type Fields = Readonly<Record<string, unknown>>

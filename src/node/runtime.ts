@@ -4,7 +4,7 @@
 import { hash } from 'node:crypto'
 import { createToolServers } from '../agents/mcp/tool-servers.ts'
 import type { Config } from '../config.ts'
-import type { Hmac } from '../contract/index.ts'
+import type { Hmac } from '../contract/channel.ts'
 import type { Failpoint } from '../db/client.ts'
 import type { Runtime } from '../gateway/assemble.ts'
 import { createGroupCommit, defaultLimits } from '../inbound/group-commit.ts'

@@ -2,8 +2,8 @@
 // hard deadline and a bounded memory. A job that does not end, or kills its thread, takes nothing with it but itself.
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
-import type { OffloadCall, OffloadFailure } from '../contract/channel.ts'
-import { type Offload, OffloadError } from '../contract/index.ts'
+import type { Offload, OffloadCall, OffloadFailure } from '../contract/channel.ts'
+import { OffloadError } from '../contract/index.ts'
 import type { Log } from '../lib/log.ts'
 import type { JobOutcome, JobUse } from '../observability/process-metrics.ts'
 

@@ -1,6 +1,7 @@
 // Sends presence (typing, reactions, status) that a platform can show; no turn waits for it, and a failure is ignored.
 
-import type { Adapter, PresenceDetails, PresenceUpdate } from '../contract/index.ts'
+import type { PresenceDetails, PresenceUpdate } from '../contract/capabilities.ts'
+import type { Adapter } from '../contract/index.ts'
 import { settleWithin } from '../lib/index.ts'
 import type { JsonObject } from '../lib/json-value.ts'
 

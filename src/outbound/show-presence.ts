@@ -1,7 +1,8 @@
 // Presence of a turn (typing, reactions, status): a message was taken up, it takes a while, it is over. Outside the outbox: a
 // lost one is no loss, and no turn waits for one.
 
-import { type PresenceDetails, type PresenceUpdate, textOf } from '../contract/index.ts'
+import type { PresenceDetails, PresenceUpdate } from '../contract/capabilities.ts'
+import { textOf } from '../contract/index.ts'
 import type { JsonObject } from '../lib/json-value.ts'
 
 import type { Lease } from '../turns/leases.ts'

@@ -1,5 +1,5 @@
 // Ambient context, what was said in a room and not to the agent: how it is remembered, and what a turn is given of it.
-import type { Envelope } from '../contract/index.ts'
+import type { Envelope } from '../contract/gateway-events.ts'
 
 export type AmbientMessage = {
   /** Null: it is not remembered. For an edit: what takes the place of what is remembered. */

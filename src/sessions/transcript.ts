@@ -1,16 +1,8 @@
 // The transcript codec: message parts <-> stored envelope <-> history turn.
 
-import { envelopeSchemaId, envelopeVersion } from '../contract/gateway-events.ts'
-import {
-  type Envelope,
-  type HistoricalMessage,
-  isKnownPart,
-  type KnownPart,
-  type Part,
-  type Sender,
-  textOf,
-  textPart,
-} from '../contract/index.ts'
+import { type Envelope, envelopeSchemaId, envelopeVersion } from '../contract/gateway-events.ts'
+import { isKnownPart, type KnownPart, type Part, type Sender, textOf, textPart } from '../contract/index.ts'
+import type { HistoricalMessage } from '../contract/message.ts'
 import type { StoredMessage } from '../db/turn-rows.ts'
 
 export type TurnFacts = { readonly runId: string; readonly latencyMs?: number }

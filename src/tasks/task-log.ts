@@ -5,14 +5,11 @@ import {
   type PushConfig,
   type Task,
   type TaskEvent,
-  type TaskMessage,
-  type TaskOutput,
-  type TaskQuery,
   type TaskState,
   type TaskWait,
   textPart,
 } from '../contract/index.ts'
-import type { TaskPage } from '../contract/tasks.ts'
+import type { TaskMessage, TaskOutput, TaskPage, TaskQuery } from '../contract/tasks.ts'
 import type { JsonObject } from '../lib/json-value.ts'
 
 const taskLogStart: TaskLogPosition = { order: -1, seq: -1 }

@@ -1,6 +1,7 @@
 // The adapter kit about what is not in a message: files that a platform holds for us or a reply brings, and what is answered.
 import { inspect } from 'node:util'
-import { channelContextSchema, type FileSource, type OpenedFile, type Part } from '../contract/index.ts'
+import type { FileSource, OpenedFile, Part } from '../contract/index.ts'
+import { channelContextSchema } from '../contract/message.ts'
 import type { JsonObject } from '../lib/json-value.ts'
 import { attemptAt, replySaying, withScriptedServer } from './adapter-contract-outbound.ts'
 import { type AdapterFixtures, adapterFor, type DeclareClause } from './adapter-fixtures.ts'

@@ -1,6 +1,7 @@
 // The adapter kit's second half: render, deliver and the optional verbs, against a real server that answers as told.
 import * as fc from 'fast-check'
-import type { AcceptResult, Adapter, Attempt, DeliveryOutcome, NormalizedResponse } from '../contract/index.ts'
+import type { Adapter, Attempt, DeliveryOutcome, NormalizedResponse } from '../contract/index.ts'
+import type { AcceptResult } from '../contract/results.ts'
 import type { JsonObject } from '../lib/json-value.ts'
 import { type AdapterFixtures, adapterFor, type DeclareClause, type VendorAnswer } from './adapter-fixtures.ts'
 import { expect } from './expect.ts'

@@ -1,19 +1,17 @@
 // The adapter kit: the clauses every channel keeps, as plain functions that declare tests.
 import * as fc from 'fast-check'
+import type { OptionalVerbs, ReceiveResult } from '../contract/adapter.ts'
+import type { OnceClaim } from '../contract/inbound-event.ts'
 import {
   type Adapter,
-  assuranceClasses,
   formatAddress,
   type InboundMessage,
-  isPlainSubject,
-  type OnceClaim,
-  type OptionalVerbs,
   parseAddress,
   type RawRequest,
-  type ReceiveResult,
   type Sender,
-  validateMessage,
 } from '../contract/index.ts'
+import { assuranceClasses, isPlainSubject } from '../contract/mint-evidence.ts'
+import { validateMessage } from '../contract/validate-message.ts'
 import { checkEvidence } from '../identity/evidence.ts'
 import { isGatewayError } from '../lib/errors.ts'
 import { declareFileClauses } from './adapter-contract-files.ts'

@@ -1,5 +1,6 @@
 // What the adapter kit needs to know about a channel, and the clauses it has.
 
+import type { RunLog } from '../contract/channel.ts'
 import type {
   Adapter,
   CallerVerifier,
@@ -8,7 +9,6 @@ import type {
   Connection,
   FileSource,
   RawRequest,
-  RunLog,
 } from '../contract/index.ts'
 import { createUnpinnedFetch, webHmac } from '../lib/index.ts'
 import type { JsonObject } from '../lib/json-value.ts'

@@ -1,6 +1,7 @@
 // Records of a connection in memory, for adapters that are asked without a database.
 
-import type { ChannelRecord, Records } from '../contract/index.ts'
+import type { Records } from '../contract/index.ts'
+import type { ChannelRecord } from '../contract/records.ts'
 import type { JsonObject } from '../lib/json-value.ts'
 
 type Row = ChannelRecord & { readonly family: string; readonly agent: string | undefined }

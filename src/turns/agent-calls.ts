@@ -6,8 +6,8 @@ import type { ApprovalWish, AskedApproval, Pauses } from '../agents/approvals/pa
 import type { Agent, AgentContext, Signal } from '../agents/define-agent.ts'
 import { isRemoteTaskLine, waitingTaskLines } from '../agents/remote-agents.ts'
 import { completeReply } from '../agents/reply.ts'
+import type { Envelope } from '../contract/gateway-events.ts'
 import {
-  type Envelope,
   formatAddress,
   type NormalizedMessage,
   type NormalizedResponse,

@@ -4,14 +4,8 @@ import { readPendingAction } from '../agents/approvals/pending-action.ts'
 import type { Agent } from '../agents/define-agent.ts'
 import { apology, completeReply } from '../agents/reply.ts'
 import type { QueuedCall } from '../contract/delivery.ts'
-import {
-  type Envelope,
-  isKnownPart,
-  type NormalizedResponse,
-  type Part,
-  parseAddress,
-  textPart,
-} from '../contract/index.ts'
+import type { Envelope } from '../contract/gateway-events.ts'
+import { isKnownPart, type NormalizedResponse, type Part, parseAddress, textPart } from '../contract/index.ts'
 import { endsPause } from '../db/transcripts.ts'
 import type { ReleaseCause, TurnEnd, WaitingSignal } from '../db/turn-rows.ts'
 import type { AttachmentService } from '../files/attachment.ts'

@@ -1,9 +1,9 @@
 // A configured connection: its adapter bound to its settings, and who may speak on it.
 
 import type { StrangerLimits } from '../contract/access.ts'
-import type { ConnectionConfig } from '../contract/channel.ts'
+import type { ConnectionConfig, RawBlobs } from '../contract/channel.ts'
 import type { RoomStatusChange } from '../contract/inbound-event.ts'
-import type { AccessRule, Adapter, Connection, RawBlobs, TaskService } from '../contract/index.ts'
+import type { AccessRule, Adapter, Connection, TaskService } from '../contract/index.ts'
 import type { ReplyPolicy } from '../identity/reply-policy.ts'
 
 export type GatewayConnection = {

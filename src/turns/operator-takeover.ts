@@ -1,7 +1,8 @@
 // Operator takeover of a session: exporting its transcript, taking it over, speaking in it, giving it back. Export and takeover
 // need the consent of those who take part; the decision is stored beside the act.
 
-import { type Envelope, type NormalizedResponse, textPart } from '../contract/index.ts'
+import type { Envelope } from '../contract/gateway-events.ts'
+import { type NormalizedResponse, textPart } from '../contract/index.ts'
 import type { Db } from '../db/client.ts'
 import { isConsentGivenIn, recordConsentDecision } from '../db/consents.ts'
 import { findSessionRoom, type OperatorMessage, type SessionRoom, speakInSession } from '../db/session-reader.ts'

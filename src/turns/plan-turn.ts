@@ -2,7 +2,7 @@
 // same plan after any crash.
 
 import type { OpenPairing } from '../contract/access.ts'
-import type { Fields, NormalizedMessage } from '../contract/index.ts'
+import type { NormalizedMessage } from '../contract/index.ts'
 import {
   type AccessBasis,
   type Disposition,
@@ -11,7 +11,7 @@ import {
   type StoredMessage,
   type WaitingMessage,
 } from '../db/turn-rows.ts'
-import type { JsonObject } from '../lib/json-value.ts'
+import type { Fields, JsonObject } from '../lib/json-value.ts'
 import type { AmbientRecord } from '../sessions/ambient-context.ts'
 import { toAmbientEntry } from '../sessions/transcript.ts'
 

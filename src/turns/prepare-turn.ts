@@ -2,7 +2,8 @@
 // to run.
 
 import { createStepLog, type StepLog } from '../agents/steps.ts'
-import { type Fields, formatAddress, type NormalizedMessage, type Observer } from '../contract/index.ts'
+import type { Observer } from '../contract/gateway-events.ts'
+import { formatAddress, type NormalizedMessage } from '../contract/index.ts'
 import { withoutChainVisits } from '../db/call-chains.ts'
 import type { Db } from '../db/client.ts'
 import type { TurnPast } from '../db/journal.ts'
@@ -24,7 +25,7 @@ import type { ConsentPolicy } from '../identity/consent.ts'
 import { readdressMessage } from '../identity/evidence.ts'
 import { newTraceId } from '../inbound/request-context.ts'
 import type { IdSource } from '../lib/ids.ts'
-import type { JsonObject } from '../lib/json-value.ts'
+import type { Fields, JsonObject } from '../lib/json-value.ts'
 import type { Log } from '../lib/log.ts'
 import type { LiveEnd } from '../outbound/render.ts'
 import { isDirectMessage, reachedLimit, replyLimit } from '../outbound/reply-limits.ts'

@@ -1,12 +1,12 @@
 // Access to remote agents for one turn: a fetch under this turn's lease, and our place in the call chain as the next agent is
 // told it. What the turn leaves for later keeps that place.
 import type { NextHop, RemoteCaller } from '../agents/context.ts'
-import { callerContextSchema } from '../contract/caller.ts'
-import { type CallerContext, type Fields, parseAddress } from '../contract/index.ts'
+import { type CallerContext, callerContextSchema } from '../contract/caller.ts'
+import { parseAddress } from '../contract/index.ts'
 import type { Attestor } from '../identity/attestor.ts'
 import { type AgentChain, callerHeaders, nextAgentChain, nextHop, topOfChain } from '../identity/call-chain.ts'
 import { readJrd } from '../identity/webfinger.ts'
-import type { JsonObject } from '../lib/json-value.ts'
+import type { Fields, JsonObject } from '../lib/json-value.ts'
 import type { SafeFetch } from '../lib/safe-fetch-port.ts'
 import type { Lease } from './leases.ts'
 import type { ReadyTurn } from './prepare-turn.ts'

@@ -1,14 +1,8 @@
 // A stored turn as a fixture for tests: no secrets, and no person's name, address or id. Fields are carried over one by one, so
 // that what is not known here is left out rather than leaked.
 
-import {
-  type HistoricalMessage,
-  isKnownPart,
-  type KnownPart,
-  type NormalizedMessage,
-  type Part,
-  type Sender,
-} from '../contract/index.ts'
+import { isKnownPart, type KnownPart, type NormalizedMessage, type Part, type Sender } from '../contract/index.ts'
+import type { HistoricalMessage } from '../contract/message.ts'
 import { senderSchema } from '../contract/sender.ts'
 import type { SentCall, Stored } from '../db/replay.ts'
 import type { StoredMessage } from '../db/turn-rows.ts'

@@ -1,7 +1,8 @@
 // Runs a gateway command, in a conversation of its own beside the one it is about: no agent runs, the gateway answers.
 
 import { completeReply } from '../agents/reply.ts'
-import { type NormalizedResponse, writeCommand } from '../contract/index.ts'
+import { writeCommand } from '../contract/capabilities.ts'
+import type { NormalizedResponse } from '../contract/index.ts'
 import type { Db } from '../db/client.ts'
 import { findBusyThread, type RunsAtAGlance, summarizeRuns } from '../db/runs.ts'
 import type { ControlCommand } from '../inbound/chat-command.ts'

@@ -2,7 +2,8 @@
 // remote agents are cancelled with it.
 
 import { runStopped, type StopCause, steeredType, stopCause } from '../agents/loop/interrupts.ts'
-import { type Envelope, type NormalizedResponse, textPart } from '../contract/index.ts'
+import type { Envelope } from '../contract/gateway-events.ts'
+import { type NormalizedResponse, textPart } from '../contract/index.ts'
 import type { JournalStore } from '../db/journal.ts'
 import type { WaitNotice } from '../db/live.ts'
 import { notifyWaiting, openLiveReply } from '../db/live.ts'

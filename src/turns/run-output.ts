@@ -2,20 +2,15 @@
 // collected for the commit that ends its turn.
 import type { AgentContext, ClientToolReport, SharedState } from '../agents/define-agent.ts'
 import { completeReply, type ReplyFacts } from '../agents/reply.ts'
-import {
-  type ClientData,
-  type Envelope,
-  type Fields,
-  maxClientDataBytes,
-  type NormalizedResponse,
-  type Observer,
-} from '../contract/index.ts'
+import type { Envelope, Observer } from '../contract/gateway-events.ts'
+import { maxClientDataBytes, type NormalizedResponse } from '../contract/index.ts'
+import type { ClientData } from '../contract/message.ts'
 import type { Meter } from '../contract/metrics.ts'
 import type { NewTimer, RunEnd } from '../db/turn-rows.ts'
 import { GatewayError } from '../lib/errors.ts'
 import type { IdSource } from '../lib/ids.ts'
 import { isJsonValue, isPlainObject } from '../lib/index.ts'
-import type { Json } from '../lib/json-value.ts'
+import type { Fields, Json } from '../lib/json-value.ts'
 import type { Log } from '../lib/log.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
 import { payloadWithChain, type TurnChain } from './remote-agents.ts'

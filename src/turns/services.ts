@@ -2,7 +2,7 @@
 
 import type { Agent } from '../agents/define-agent.ts'
 import type { ToolServers } from '../agents/mcp/tool-servers.ts'
-import type { Observer } from '../contract/index.ts'
+import type { Observer } from '../contract/gateway-events.ts'
 import type { Meter } from '../contract/metrics.ts'
 import type { Db } from '../db/client.ts'
 import type { JournalStore } from '../db/journal.ts'

@@ -1,8 +1,8 @@
 // Takes one held lane from the claim to the commit that ends its turn: prepare, run, render, complete.
 
 import { createStepLog } from '../agents/steps.ts'
-import type { ChannelEvent } from '../contract/gateway-events.ts'
-import { type NormalizedResponse, type Observer, textPart } from '../contract/index.ts'
+import type { ChannelEvent, Observer } from '../contract/gateway-events.ts'
+import { type NormalizedResponse, textPart } from '../contract/index.ts'
 import type { Meter } from '../contract/metrics.ts'
 import type { Db } from '../db/client.ts'
 import type { JournalStore } from '../db/journal.ts'

@@ -1,7 +1,9 @@
 // Thread ancestors of a turn's message, fetched from the platform before the agent runs. Only here, where every member is
 // admitted: a stranger's message never causes a look-up. They are shown like ambient context, and belong to no transcript.
 import type { AgentContext } from '../agents/context.ts'
-import type { AncestorMessage, Envelope, KnownPart, Part, ReferencedMessage } from '../contract/index.ts'
+import type { Envelope } from '../contract/gateway-events.ts'
+import type { KnownPart, Part } from '../contract/index.ts'
+import type { AncestorMessage, ReferencedMessage } from '../contract/optional-verbs.ts'
 import type { Json } from '../lib/json-value.ts'
 import { toAmbientEntry } from '../sessions/transcript.ts'
 import type { ReadyTurn } from './prepare-turn.ts'

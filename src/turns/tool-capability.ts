@@ -1,6 +1,7 @@
 // Whether the sender may use a tool that needs a capability. The agent asks; identity answers.
-import type { Fields } from '../contract/index.ts'
+
 import { can, ceilingAllows, createPrincipal, effectiveCeiling, type UserHas } from '../identity/principals.ts'
+import type { Fields } from '../lib/json-value.ts'
 
 export type CapabilityCheck = { readonly can: (principal: Fields, capability: string) => Promise<boolean> }
 

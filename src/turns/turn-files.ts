@@ -1,16 +1,9 @@
 // Files of a turn: downloaded from the platform before the agent runs, stored, and given to the agent with signed URLs.
 import type { AgentContext } from '../agents/context.ts'
 import type { SourcedFile } from '../contract/channel.ts'
-import type {
-  AgentFiles,
-  HistoricalMessage,
-  InboundEvent,
-  InboundMessage,
-  KnownPart,
-  NormalizedMessage,
-  OpenedFile,
-  Part,
-} from '../contract/index.ts'
+import type { InboundEvent, InboundMessage, KnownPart, NormalizedMessage, OpenedFile, Part } from '../contract/index.ts'
+import type { HistoricalMessage } from '../contract/message.ts'
+import type { AgentFiles } from '../contract/remote-agent.ts'
 import type { StoredMessage } from '../db/turn-rows.ts'
 import type {
   AttachmentDescriptor,

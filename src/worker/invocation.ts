@@ -1,7 +1,7 @@
 // One invocation: a database client and a gateway of its own, given back when it ends. Isolates share nothing but code.
 
 import type { Config } from '../config.ts'
-import type { Mailer } from '../contract/index.ts'
+import type { Mailer } from '../contract/channel.ts'
 import type { Database, Failpoint } from '../db/client.ts'
 import { openHyperdrive } from '../db/hyperdrive.ts'
 import { type Assembled, assembleGateway, type Runtime } from '../gateway/assemble.ts'

@@ -9,7 +9,7 @@ import type {
 } from '@cloudflare/workers-types'
 import { channels, publicChannels } from '../channels.ts'
 import { type Config, type Environment, loadConfig, type ParleyConfig } from '../config.ts'
-import type { Mailer } from '../contract/index.ts'
+import type { Mailer } from '../contract/channel.ts'
 import type { BlobStore } from '../files/blob-store.ts'
 import { createR2Store } from '../files/drivers/r2.ts'
 import { openBlobStore, type RuntimeFiles } from '../gateway/attachments.ts'

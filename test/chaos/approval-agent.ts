@@ -4,7 +4,7 @@ import { type Agent, defineAgent } from '../../src/agents/define-agent.ts'
 import type { Model } from '../../src/agents/models/model.ts'
 import { defineTool, type Tool } from '../../src/agents/tools/define-tool.ts'
 import type { ToolContext } from '../../src/agents/tools/tool.ts'
-import type { Envelope } from '../../src/contract/index.ts'
+import type { Envelope } from '../../src/contract/gateway-events.ts'
 
 /** `keyed` takes idempotency keys, `brief` expires soon. */
 const kinds = ['plain', 'keyed', 'brief'] as const

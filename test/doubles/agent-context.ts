@@ -1,6 +1,6 @@
 // What an agent is given when there is no gateway around it: steps are run and not journaled, nothing waits, nobody watches.
 import type { AgentContext } from '../../src/agents/define-agent.ts'
-import type { Envelope } from '../../src/contract/index.ts'
+import type { Envelope } from '../../src/contract/gateway-events.ts'
 import { createUnpinnedFetch } from '../../src/lib/index.ts'
 
 export function loneContext(agent: string, transcript: readonly Envelope[] = []): AgentContext {

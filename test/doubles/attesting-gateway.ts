@@ -1,6 +1,6 @@
 // Another gateway that signs what it says about people, and a verifier that holds it to its key, its message and to once.
 import { generateKeyPairSync, sign, verify } from 'node:crypto'
-import type { IdentityEvidence } from '../../src/contract/index.ts'
+import type { IdentityEvidence } from '../../src/contract/evidence.ts'
 import type { AttestationVerifier } from '../../src/identity/trust.ts'
 
 export type AttestingGateway = {

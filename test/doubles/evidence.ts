@@ -1,5 +1,6 @@
 // Evidence for tests: everything filled in, the test names what matters.
-import { type IdentityEvidence, type Sender, unverifiedSender, verifiedSender } from '../../src/contract/index.ts'
+import type { IdentityEvidence } from '../../src/contract/evidence.ts'
+import { type Sender, unverifiedSender, verifiedSender } from '../../src/contract/index.ts'
 
 export const evidenceNow = Date.parse('2026-11-16T12:00:00.000Z')
 export const audience = '@agent@verse8.io'

@@ -1,5 +1,5 @@
 // The store of installations in memory, with what was done to it.
-import type { Installation, Installations } from '../../src/contract/index.ts'
+import type { Installation, Installations } from '../../src/contract/channel.ts'
 
 export type MemoryInstallations = Installations & {
   readonly saved: readonly Installation[]

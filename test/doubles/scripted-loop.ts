@@ -7,7 +7,7 @@ import type { Model, ModelRequest, ModelTurn } from '../../src/agents/models/mod
 import { createToolCatalog } from '../../src/agents/tools/catalog.ts'
 import type { RequestedCall, ToolRunner } from '../../src/agents/tools/tool.ts'
 import { createToolRunner, type ToolRunnerDeps } from '../../src/agents/tools/tool-runner.ts'
-import type { Fields } from '../../src/contract/index.ts'
+import type { Fields } from '../../src/lib/json-value.ts'
 import { declared } from './tool-call.ts'
 
 /** Beyond its end the script's last entry is said again. */

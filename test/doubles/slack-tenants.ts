@@ -1,14 +1,8 @@
 // One app in several workspaces: its adapter, signed payloads for it, and what it then says with whose token.
 import { createHmac } from 'node:crypto'
 import { slackChannel } from '../../adapters/slack/index.ts'
-import type {
-  Adapter,
-  DeliveryOutcome,
-  InboundEvent,
-  InboundMessage,
-  Installation,
-  RawRequest,
-} from '../../src/contract/index.ts'
+import type { Installation } from '../../src/contract/channel.ts'
+import type { Adapter, DeliveryOutcome, InboundEvent, InboundMessage, RawRequest } from '../../src/contract/index.ts'
 import { webHmac } from '../../src/lib/index.ts'
 import { attemptAt, replySaying } from '../../src/testing/adapter-contract-outbound.ts'
 import type { MemoryInstallations } from './memory-installations.ts'

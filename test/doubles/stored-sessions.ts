@@ -1,8 +1,7 @@
 // Sessions as they really come about: a message is accepted, its lane claimed, a turn opened and ended with two lines.
 
 import { randomUUID } from 'node:crypto'
-import { envelopeSchemaId } from '../../src/contract/gateway-events.ts'
-import type { Envelope } from '../../src/contract/index.ts'
+import { type Envelope, envelopeSchemaId } from '../../src/contract/gateway-events.ts'
 import { type Database, statement } from '../../src/db/client.ts'
 import { storeDrafts } from '../../src/db/inbox.ts'
 import type { InboxDraft } from '../../src/db/inbox-row.ts'

@@ -5,7 +5,7 @@ import { type DeclarationForm, readDeclaration } from '../../src/agents/tools/de
 import { type ExecutionDeps, executeCall } from '../../src/agents/tools/execute-call.ts'
 import type { ToolContext, ToolDeclaration, ToolExecutor, ToolResult } from '../../src/agents/tools/tool.ts'
 import { type Preparation, prepareCall } from '../../src/agents/tools/tool-runner.ts'
-import type { Fields } from '../../src/contract/index.ts'
+import type { Fields } from '../../src/lib/json-value.ts'
 
 /** A valid server declaration unless told otherwise; throws when it is refused. */
 export function declared(fields: Fields = {}, form: DeclarationForm = 'server'): ToolDeclaration {

@@ -1,7 +1,7 @@
 // Somebody calls an agent below somebody else's post: the agent has read it, as words of others, and nobody was asked more than needed.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Agent, defineAgent } from '../../src/agents/define-agent.ts'
-import type { HistoricalMessage } from '../../src/contract/index.ts'
+import type { HistoricalMessage } from '../../src/contract/message.ts'
 import { type Fediverse, startFediverse } from '../doubles/fediverse.ts'
 import { type FediverseGateway, type FediverseOptions, startFediverseGateway } from '../doubles/fediverse-gateway.ts'
 import { aMention, everybody, type Person, settlePerson } from '../doubles/fediverse-person.ts'

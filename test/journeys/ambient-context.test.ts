@@ -4,12 +4,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { explainById } from '../../src/api/explain/explain.ts'
-import {
-  type ConnectionConfig,
-  type HistoricalMessage,
-  type ReplyPolicySettings,
-  textOf,
-} from '../../src/contract/index.ts'
+import type { ReplyPolicySettings } from '../../src/contract/channel.ts'
+import { type ConnectionConfig, textOf } from '../../src/contract/index.ts'
+import type { HistoricalMessage } from '../../src/contract/message.ts'
 import { type Database, statement } from '../../src/db/client.ts'
 import { createSweepStore } from '../../src/db/retention.ts'
 import { replay } from '../../src/turns/replay.ts'

@@ -2,9 +2,10 @@
 
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
-import { type Fields, textOf } from '../../src/contract/index.ts'
+import { textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
 import { storeDrafts } from '../../src/db/inbox.ts'
+import type { Fields } from '../../src/lib/json-value.ts'
 import { type Api, hopHeaders, startApi } from '../doubles/api.ts'
 import { createDoor, until } from '../doubles/background-gateway.ts'
 import { aDraft } from '../doubles/inbox-drafts.ts'

@@ -1,8 +1,9 @@
 // What every channel relies on in the gateway, case by case (C-01 to C-11). C-09 and C-10 stand in test/unit/lib/hmac.test.ts.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type AgentContext, type AgentReply, defineAgent } from '../../src/agents/define-agent.ts'
-import { channelContextSchema, type GatewayEvent, type NormalizedMessage, textOf } from '../../src/contract/index.ts'
-import { clientContext } from '../../src/contract/message.ts'
+import type { GatewayEvent } from '../../src/contract/gateway-events.ts'
+import { type NormalizedMessage, textOf } from '../../src/contract/index.ts'
+import { channelContextSchema, clientContext } from '../../src/contract/message.ts'
 import { statement } from '../../src/db/client.ts'
 import { createSweepStore } from '../../src/db/retention.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import type { ParleyConfig } from '../../src/config.ts'
-import type { Fields } from '../../src/contract/index.ts'
+import type { Fields } from '../../src/lib/json-value.ts'
 import { type Api, startApi } from '../doubles/api.ts'
 import { audience, client, startTokenIssuer, type TokenIssuerDouble } from '../doubles/token-issuer.ts'
 import { madeToken } from '../doubles/tokens.ts'

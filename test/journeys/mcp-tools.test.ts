@@ -9,7 +9,7 @@ import { defineAgent, type ModelAgentDefinition } from '../../src/agents/define-
 import { createToolServers } from '../../src/agents/mcp/tool-servers.ts'
 import { openAiCompatible } from '../../src/agents/models/openai-compatible.ts'
 import { providerSafeName } from '../../src/agents/tools/tool-names.ts'
-import type { GatewayEvent } from '../../src/contract/index.ts'
+import type { GatewayEvent } from '../../src/contract/gateway-events.ts'
 import { createMcpConnect } from '../../src/node/mcp-client.ts'
 import { type ScriptedModelServer, startScriptedModel } from '../doubles/scripted-model-server.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'

@@ -1,7 +1,8 @@
 // Originals too large for a row: kept once, before the row that refers to them, as long as their message and no longer.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
-import type { Adapter, ChannelDefinition, InboundEvent, RawBlobs } from '../../src/contract/index.ts'
+import type { RawBlobs } from '../../src/contract/channel.ts'
+import type { Adapter, ChannelDefinition, InboundEvent } from '../../src/contract/index.ts'
 import { statement } from '../../src/db/client.ts'
 import { createEraseStore } from '../../src/db/erase-person.ts'
 import { createSweepStore } from '../../src/db/retention.ts'

@@ -4,7 +4,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { explainById } from '../../src/api/explain/explain.ts'
-import type { ReplyPolicySettings } from '../../src/contract/index.ts'
+import type { ReplyPolicySettings } from '../../src/contract/channel.ts'
 import { type Database, statement } from '../../src/db/client.ts'
 import { readLedger } from '../../src/db/receipts.ts'
 import type { LoopbackEvent } from '../doubles/loopback/index.ts'

@@ -1,7 +1,7 @@
 // Agent cards: found by a card's URL, the base of an agent, or an address such as @agent@host; read, and their signatures checked.
 
-import { type Fields, formatAddress, parseAddress, type RemoteAccess } from '../../../src/contract/index.ts'
-import { asFields, GatewayError, isPlainObject } from '../../../src/lib/index.ts'
+import { formatAddress, parseAddress, type RemoteCallContext } from '../../../src/contract/index.ts'
+import { asFields, type Fields, GatewayError, isPlainObject } from '../../../src/lib/index.ts'
 import { type CardTrust, isSignedBy } from '../protocol/card-signature.ts'
 import { documentPaths } from '../protocol/operations.ts'
 import { type Egress, maxCardBytes, readRemoteJson } from './client.ts'
@@ -26,7 +26,7 @@ export function readTarget(text: string): Target {
 
 export type CardDeps = {
   readonly egress: Egress
-  readonly remoteCaller: Pick<RemoteAccess, 'cardIn'>
+  readonly remoteCaller: Pick<RemoteCallContext['remoteCaller'], 'cardIn'>
   readonly signal: AbortSignal
   readonly trust: CardTrust | undefined
   readonly allows03: boolean

@@ -1,6 +1,6 @@
 // One call of a remote agent: what may be read for it, until when, its journaled steps, and how it is cancelled.
 
-import type { NormalizedMessage, Part, RemoteCallContext, RemoteMemory } from '../../../src/contract/index.ts'
+import type { NormalizedMessage, Part, RemoteCallContext } from '../../../src/contract/index.ts'
 import {
   asFields,
   isGatewayError,
@@ -362,7 +362,7 @@ type RememberedTask = {
   readonly wait?: string
 }
 
-export function rememberTask({ at, ...task }: RememberedTask): RemoteMemory {
+export function rememberTask({ at, ...task }: RememberedTask): Parameters<RemoteCallContext['remember']>[0] {
   return { ...task, at: { ...at }, isWaiting: isTaskWaiting(task.state) }
 }
 

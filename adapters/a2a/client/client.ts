@@ -1,9 +1,10 @@
 // The client of a remote agent: the operations of one of its interfaces. Answers are values, whatever else is a RemoteFault.
 
-import type { Fields, RemoteAccess } from '../../../src/contract/index.ts'
+import type { RemoteCallContext } from '../../../src/contract/index.ts'
 import {
   abortable,
   createUnpinnedFetch,
+  type Fields,
   parseBoundedJson,
   readServerSentEvents,
   type SafeFetchResult,
@@ -151,7 +152,7 @@ export type EgressPolicy = {
   readonly credentials: OriginHeaders
 }
 
-type EgressDeps = Pick<RemoteAccess, 'fetch' | 'guarded'>
+type EgressDeps = Pick<RemoteCallContext['remoteCaller'], 'fetch' | 'guarded'>
 
 type EgressOptions = {
   readonly maxBytes: number

@@ -2,13 +2,13 @@
 // person hears only a sentence of ours.
 
 import {
-  type AgentFiles,
   type AgentReply,
   isKnownPart,
   maxInlineBytes,
   maxTextLength,
   type NormalizedResponse,
   type Part,
+  type RemoteCallContext,
   say,
   textPart,
 } from '../../../src/contract/index.ts'
@@ -135,7 +135,10 @@ const maxFileBytes = 5 * 1024 * 1024
 const maxBytesTogether = 8 * 1024 * 1024
 
 /** What cannot be sent is named. */
-export async function outboundParts(parts: readonly Part[], files: AgentFiles): Promise<readonly A2aPart[]> {
+export async function outboundParts(
+  parts: readonly Part[],
+  files: RemoteCallContext['attachments'],
+): Promise<readonly A2aPart[]> {
   const sent: A2aPart[] = []
   let left = maxBytesTogether
   for (const part of parts) {
@@ -154,7 +157,7 @@ export async function outboundParts(parts: readonly Part[], files: AgentFiles): 
 
 async function fileBytes(
   part: Part,
-  files: AgentFiles,
+  files: RemoteCallContext['attachments'],
   maxBytes: number,
 ): Promise<{ readonly part: A2aPart; readonly size: number } | undefined> {
   if (!isKnownPart(part) || (part.kind !== 'file' && part.kind !== 'artifact')) return undefined

@@ -1,6 +1,5 @@
 // Requests to remote agents: one operation as what goes over the wire, in either version and binding.
-import type { Fields } from '../../../src/contract/index.ts'
-import { asFields, isPlainObject, type JsonObject, toJson } from '../../../src/lib/index.ts'
+import { asFields, type Fields, isPlainObject, type JsonObject, toJson } from '../../../src/lib/index.ts'
 import { type FaultName, findFault } from '../protocol/faults.ts'
 import { downgradeSendParams, type LegacyForm, upgradePart } from '../protocol/legacy.ts'
 import { type A2aMessage, type A2aPart, standardBase64 } from '../protocol/objects.ts'

@@ -13,8 +13,15 @@ import {
   type JWK,
   SignJWT,
 } from 'jose'
-import type { ChannelKeys, Fields } from '../../../src/contract/index.ts'
-import { canonicalJson, GatewayError, isPlainObject, type JsonObject, stableStringify } from '../../../src/lib/index.ts'
+import type { ChannelDeps } from '../../../src/contract/index.ts'
+import {
+  canonicalJson,
+  type Fields,
+  GatewayError,
+  isPlainObject,
+  type JsonObject,
+  stableStringify,
+} from '../../../src/lib/index.ts'
 import type { A2aSettings } from '../config.ts'
 
 const algorithm = 'ES256'
@@ -141,7 +148,7 @@ const formerKeysMs = 48 * 60 * 60 * 1000
 
 export function createCardKeys(
   { signing }: Pick<A2aSettings, 'signing'>,
-  ownKeys: ChannelKeys | undefined,
+  ownKeys: ChannelDeps['ownKeys'],
 ): OwnCardKeys {
   const known = new Map<string, Promise<CardKey>>()
   const readCachedKey = (text: string): Promise<CardKey> => {

@@ -1,7 +1,7 @@
 // Version 0.3 translated to and from 1.0. Only names and shapes change here; what is wrong with a value is found where 1.0 is
 // read, so a value that fits nothing is passed on as it is.
 
-import { isPlainObject, type Json, type JsonObject } from '../../../src/lib/index.ts'
+import { type Fields, isPlainObject, type Json, type JsonObject } from '../../../src/lib/index.ts'
 import {
   type A2aArtifact,
   type A2aMessage,
@@ -14,7 +14,7 @@ import {
   type StreamResponse,
 } from './objects.ts'
 import type { OperationName } from './operations.ts'
-import { type Fields, getMember } from './requests.ts'
+import { getMember } from './requests.ts'
 
 /** JSON-RPC writes what its schema says, REST what its proto says. */
 export type LegacyForm = 'rpc' | 'rest'

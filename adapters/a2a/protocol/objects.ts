@@ -1,6 +1,6 @@
 // The protocol's objects in version 1.0, as plain JSON with its own field names, and the names of task states in both versions.
 
-import type { Bearer, CallerContext, RecipientCapabilities, TaskState } from '../../../src/contract/index.ts'
+import type { CallerResult, TaskState } from '../../../src/contract/index.ts'
 import type { Json, JsonObject } from '../../../src/lib/index.ts'
 /** Exactly one of `text`, `raw`, `url` and `data` is there; the rest says something about it. */
 export type A2aPart = {
@@ -140,15 +140,16 @@ export function legacyEnumState(name: string): string {
 
 // A verified caller, and what its headers say about agents before it.
 
-export type AgentChain = NonNullable<RecipientCapabilities['agent_chain']>
+type IdentifiedCaller = Extract<CallerResult, { kind: 'identified' }>
+export type AgentChain = NonNullable<IdentifiedCaller['agentChain']>
 
 export type A2aCaller = {
   readonly kind: 'token' | 'local' | 'anonymous'
-  readonly bearer: Bearer | undefined
+  readonly bearer: IdentifiedCaller['bearer']
   /** The owner of the tasks it sees. All callers without a credential share one: an id that cannot be guessed is all they have. */
   readonly subject: string
   readonly chain:
-    | { readonly kind: 'read'; readonly caller: CallerContext | undefined; readonly agentChain: AgentChain | undefined }
+    | ({ readonly kind: 'read' } & Pick<IdentifiedCaller, 'caller' | 'agentChain'>)
     | { readonly kind: 'unreadable'; readonly remedy: string }
 }
 

@@ -1,6 +1,6 @@
 // Parses the requests of version 1.0, each as a whole: what it asks for, or every field that is wrong.
 import { isPlainId, maxInlineBytes, maxTextLength, type TaskState } from '../../../src/contract/index.ts'
-import { isPlainObject, type Json, type JsonObject } from '../../../src/lib/index.ts'
+import { type Fields, isPlainObject, type Json, type JsonObject } from '../../../src/lib/index.ts'
 import type { FieldViolation } from './faults.ts'
 import { type A2aMessage, type A2aPart, type A2aPushConfig, parseState, standardBase64 } from './objects.ts'
 
@@ -226,8 +226,6 @@ function dropUndefined<T extends Readonly<Record<string, Json | readonly Json[] 
 
 // Reads members of a request with the path of whatever is wrong. Both spellings of a name are taken, unknown members are
 // ignored, and null stands for absent (ProtoJSON).
-
-export type Fields = Readonly<Record<string, unknown>>
 
 /** An object on its way to being read: where it stands, and what was found wrong so far. */
 type FieldScope = { readonly of: Fields; readonly at: string; readonly problems: FieldViolation[] }

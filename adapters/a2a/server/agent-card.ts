@@ -1,6 +1,6 @@
 // Agent cards and the channel's other public documents, as they are served: signed strict cards, cards for both versions, the key,
 // address cards.
-import { type AgentProfile, type AgentSkill, type Connection, formatAddress } from '../../../src/contract/index.ts'
+import { type AgentProfile, type Connection, formatAddress } from '../../../src/contract/index.ts'
 import { canonicalJson, type JsonObject, LruMap, sha256Hex } from '../../../src/lib/index.ts'
 import type { A2aSettings } from '../config.ts'
 import { keysPath, type OwnCardKeys, type OwnKey } from '../protocol/card-signature.ts'
@@ -241,6 +241,8 @@ function cardUrl(context: CardContext, agent: string): string {
   return `${mountUrl(context, agent)}/.well-known/agent-card.json`
 }
 
+type AgentSkill = AgentProfile['skills'][number]
+
 function hubSkill(slug: string, skill: AgentSkill): AgentSkill {
   return { ...skill, id: `${slug}.${skill.id}`, tags: [...skill.tags, slug] }
 }
@@ -248,7 +250,7 @@ function hubSkill(slug: string, skill: AgentSkill): AgentSkill {
 type CardFacts = {
   readonly name: string
   readonly description: string
-  readonly skills: readonly AgentSkill[]
+  readonly skills: AgentProfile['skills']
   readonly url: string
   readonly extensions: readonly JsonObject[]
 }

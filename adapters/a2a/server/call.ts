@@ -3,13 +3,11 @@
 import type {
   AgentProfile,
   CallerVerifier,
+  ChannelDeps,
   Connection,
   FileSource,
-  Hmac,
   ServeContext,
   Task,
-  TaskCaller,
-  TaskQuery,
   TaskService,
   TaskSnapshot,
 } from '../../../src/contract/index.ts'
@@ -66,7 +64,7 @@ export function resultOutcome(body: object): Outcome {
   return { kind: 'result', body: body as JsonObject }
 }
 
-export function taskCaller({ caller }: Pick<A2aRequest, 'caller'>): TaskCaller {
+export function taskCaller({ caller }: Pick<A2aRequest, 'caller'>): Pick<A2aCaller, 'subject'> {
   return { subject: caller.subject }
 }
 
@@ -90,6 +88,8 @@ export function taskNotFound(): Fault {
 // Page tokens say where a list goes on, for this caller and this query alone. They are authenticated, so a caller cannot make one
 // up.
 
+export type TaskQuery = Parameters<TaskService['list']>[0]
+
 type PageTokens = {
   write(after: NonNullable<TaskQuery['after']>, about: readonly unknown[]): Promise<string>
   /** Undefined: not one of ours, or of another list. */
@@ -98,7 +98,7 @@ type PageTokens = {
 
 const utf8 = new TextEncoder()
 
-export function createPageTokens(hmac: Hmac, secret: () => Promise<string>): PageTokens {
+export function createPageTokens(hmac: ChannelDeps['hmac'], secret: () => Promise<string>): PageTokens {
   const signPage = async (text: string, about: readonly unknown[]): Promise<string> => {
     const bytes = utf8.encode(JSON.stringify(['a2a-page', text, ...about]))
     return toHex(await hmac.sha256(await secret(), bytes)).slice(0, 32)

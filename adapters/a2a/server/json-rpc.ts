@@ -1,10 +1,9 @@
 // The JSON-RPC 2.0 binding: one POST per request.
 import type { ServeContext } from '../../../src/contract/index.ts'
-import { isPlainObject, parseBoundedJson, readBody } from '../../../src/lib/index.ts'
+import { type Fields, isPlainObject, parseBoundedJson, readBody } from '../../../src/lib/index.ts'
 import { createFault, type Fault, isA2aFault } from '../protocol/faults.ts'
 import { upgradeRequest } from '../protocol/legacy.ts'
 import { findOperation, type OperationName, operations } from '../protocol/operations.ts'
-import type { Fields } from '../protocol/requests.ts'
 import { answerType, parseJsonType, readVersion } from '../verify.ts'
 import { type A2aDeps, invalidParams } from './call.ts'
 import { faultResponse, type ResponseFormat, type RpcId } from './responses.ts'

@@ -1,11 +1,11 @@
 // Runs an operation and writes its response, the same for both bindings. A failure is logged, and the caller gets only its reference.
 
-import type { RejectReason, ServeContext, Task, TaskQuery } from '../../../src/contract/index.ts'
-import { isGatewayError } from '../../../src/lib/index.ts'
+import type { RejectReason, ServeContext, Task } from '../../../src/contract/index.ts'
+import { type Fields, isGatewayError } from '../../../src/lib/index.ts'
 import { createFault, type Fault, isA2aFault } from '../protocol/faults.ts'
 import type { A2aCaller } from '../protocol/objects.ts'
 import { type Dialect, knownExtensions, type OperationName, operations } from '../protocol/operations.ts'
-import { type Fields, getMember, type ListRequest, readListRequest, readTaskRequest } from '../protocol/requests.ts'
+import { getMember, type ListRequest, readListRequest, readTaskRequest } from '../protocol/requests.ts'
 import { createPushConfig, deletePushConfig, getPushConfig, listPushConfigs } from '../push.ts'
 import { renderTask, type TaskView } from '../render.ts'
 import { mayCall, readExtensions, rejectionFault, verifyCaller } from '../verify.ts'
@@ -18,6 +18,7 @@ import {
   type Outcome,
   readOwnTask,
   resultOutcome,
+  type TaskQuery,
   taskCaller,
   taskNotFound,
   valueOrFault,

@@ -4,7 +4,7 @@
 // copies, in whatever order and in however many replicas, one is stored and both learn its task. Only then is what was asked
 // compared with what is stored there, and another body is refused. Comparing before the commit would leave a gap for two first
 // sends at once; flagging after it would have let the second one run.
-import { type Task, type TaskMessage, type TaskSnapshot, textOf } from '../../../src/contract/index.ts'
+import { type Task, type TaskSnapshot, textOf } from '../../../src/contract/index.ts'
 import { canonicalJson, cleanText } from '../../../src/lib/index.ts'
 import { cleanSend, readCallChain, referencePart, type SendFacts, sendToMessage } from '../normalize.ts'
 import { createFault, type Fault, isA2aFault } from '../protocol/faults.ts'
@@ -69,7 +69,7 @@ export async function acceptSend(deps: A2aDeps, call: A2aRequest, request: SendR
 /** What was stored under the id of this message says something else. */
 function isDifferentMessage(
   { settings }: Pick<A2aDeps, 'settings'>,
-  stored: readonly TaskMessage[],
+  stored: TaskSnapshot['messages'],
   message: A2aMessage,
 ): boolean {
   if (settings.messageIds === 'loose') return false

@@ -1,9 +1,11 @@
 // Serves everything below this channel's paths: the public documents, and both bindings of every agent.
-import type { AgentProfile, ServeContext, WebFinger } from '../../../src/contract/index.ts'
+
+import type { Adapter, AgentProfile, ServeContext } from '../../../src/contract/index.ts'
+import type { Fields } from '../../../src/lib/index.ts'
 import { createFault, type Fault, isA2aFault } from '../protocol/faults.ts'
 import { upgradeRequest } from '../protocol/legacy.ts'
 import { type Dialect, documentPaths, matchRest, type RestMatch } from '../protocol/operations.ts'
-import { type Fields, getMember, hasMember } from '../protocol/requests.ts'
+import { getMember, hasMember } from '../protocol/requests.ts'
 import { answerType, readVersion } from '../verify.ts'
 import { type CardDocument, type CardReader, cardResponse, checkCardMethod, type Serving } from './agent-card.ts'
 import { type A2aDeps, invalidParams } from './call.ts'
@@ -143,7 +145,10 @@ function segmentsBelow(pathname: string, base: string): readonly string[] | unde
 
 // Only the connection whose cards lie below /.well-known has a link in an agent's WebFinger document.
 
-export function createA2aWebFinger(publicUrl: string | undefined, agents: () => readonly AgentProfile[]): WebFinger {
+export function createA2aWebFinger(
+  publicUrl: string | undefined,
+  agents: () => readonly AgentProfile[],
+): NonNullable<Adapter['webfinger']> {
   return {
     async urls(agent) {
       const isKnown = agents().some(({ slug }) => slug === agent)

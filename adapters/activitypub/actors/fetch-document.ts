@@ -4,6 +4,7 @@
 import {
   checkTarget,
   createUnpinnedFetch,
+  type Fields,
   isGatewayError,
   isPlainObject,
   isPublicAddress,
@@ -160,8 +161,6 @@ export function createLoopbackFetch({ guardedFetch, fetch }: LoopbackFetchDeps, 
 
 // Reads members of a document as servers write them: alone, in a list, as an object with an id, or not at all; and addresses in
 // them.
-
-export type Fields = Readonly<Record<string, unknown>>
 
 /** More of anything than this is never needed, and may be meant to be expensive. */
 const maxItems = 32

@@ -1,14 +1,13 @@
 // Actors of other servers, by their address or handle. An actor is believed only from the server of that very address (see
 // fedify#963).
 
-import { cleanName, isPlainObject } from '../../../src/lib/index.ts'
+import { cleanName, type Fields, isPlainObject } from '../../../src/lib/index.ts'
 import { multikeyMaterial, pemMaterial } from '../signatures/key-material.ts'
 import type { RemoteActor, RemoteKey } from '../wire/activity.ts'
 import {
   documentUrl,
   type FetchDocument,
   type Fetched,
-  type Fields,
   isSafeIri,
   isSameIri,
   isSameOrigin,

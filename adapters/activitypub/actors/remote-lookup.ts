@@ -1,13 +1,18 @@
 // Looks up actors, keys, handles and posts at their own servers. Every address is checked before it is asked.
-import { createRateLimiter, type RateLimiter, type TtlStore } from '../../../src/contract/index.ts'
-import { isPlainObject, type SafeFetch } from '../../../src/lib/index.ts'
+import type { TtlStore } from '../../../src/contract/index.ts'
+import {
+  createRateLimiter,
+  type Fields,
+  isPlainObject,
+  type RateLimiter,
+  type SafeFetch,
+} from '../../../src/lib/index.ts'
 import type { RemoteActor, RemoteKey } from '../wire/activity.ts'
 import {
   createFetchDocument,
   documentUrl,
   type FetchDocument,
   type FetchDocumentDeps,
-  type Fields,
   isSafeIri,
   isSameIri,
   isSameOrigin,

@@ -1,12 +1,14 @@
 // Output of this channel's commands for people.
 
-import type { CommandFlags, CommandResult, OperatingContext, OperationResponse } from '../../../src/contract/index.ts'
+import type { CommandFlags, CommandResult, OperatingContext } from '../../../src/contract/index.ts'
 import type { JsonObject } from '../../../src/lib/index.ts'
 
 /** Only the flags that were given, by the names that the operation asks for. */
 export function pickFlags(flags: CommandFlags, ...names: readonly string[]): JsonObject {
   return Object.fromEntries(names.flatMap((name) => (flags[name] === undefined ? [] : [[name, flags[name]]])))
 }
+
+type OperationResponse = Awaited<ReturnType<OperatingContext['operate']>>
 
 /** A page of a list; `more`: the command that shows the next one. */
 export function listResult({ value }: OperationResponse, { name, columns, none, more }: Listing): CommandResult {

@@ -1,6 +1,6 @@
 // Rotates the keys of an actor. Followers' servers are told, so that they need not find out by a signature that does not fit.
 import * as z from 'zod'
-import { isOrderKey, type Operations, type ProtocolReply } from '../../../src/contract/index.ts'
+import { isOrderKey, type Operations } from '../../../src/contract/index.ts'
 import { GatewayError, type JsonObject } from '../../../src/lib/index.ts'
 import { listFollowerInboxes } from '../deliver/expand-recipients.ts'
 import { agentDocument, agentOwner, instanceOwner } from '../documents/actor-document.ts'
@@ -8,6 +8,7 @@ import { agentStatus } from '../documents/document-deps.ts'
 import type { KeyRing } from '../signatures/own-keys.ts'
 import { publicAudience } from '../wire/activity.ts'
 import type { InboxCall } from '../wire/delivery.ts'
+import type { ProtocolReply } from '../wire/records.ts'
 import { knownAgent, type OperateDeps, parseOperationInput, shortText } from './operation-input.ts'
 
 const ownerShape = z.object({ owner: shortText, again: z.boolean().default(false) })

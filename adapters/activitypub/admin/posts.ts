@@ -1,16 +1,7 @@
 // Posts of our agents: listed, edited and deleted. Every server that got one is told, and our own address says it at once.
 
 import * as z from 'zod'
-import type {
-  ChannelRecord,
-  OperationChange,
-  OperationResult,
-  Operations,
-  ProtocolReply,
-  Records,
-  RecordWrite,
-  RenderedCall,
-} from '../../../src/contract/index.ts'
+import type { OperationResult, Operations, Records, RecordWrite, RenderedCall } from '../../../src/contract/index.ts'
 import { GatewayError, type JsonObject, sha256Hex } from '../../../src/lib/index.ts'
 import { htmlToText, parseMarkdown, writeMarkdown } from '../../../src/markdown/index.ts'
 import { deliveryOrderKey, listFollowerInboxes, toInboxes } from '../deliver/expand-recipients.ts'
@@ -29,6 +20,7 @@ import {
   outboxFamily,
   outboxKey,
 } from '../wire/delivery.ts'
+import type { ProtocolReply } from '../wire/records.ts'
 import { knownAgent, type PostDeps, pageShape, parseOperationInput, shortText } from './operation-input.ts'
 
 const postShape = z.object({ id: shortText })
@@ -94,7 +86,7 @@ async function toPostChange(
   const name = isGone ? `${id}#delete` : `${id}#update-${record.version}`
   const subject = noteSubject(record)
   const kept: RecordWrite = { kind: 'put', family: noteFamily, key: id, value: record, agent, ...subject }
-  const change: OperationChange = {
+  const change: NonNullable<OperationResult['change']> = {
     reason: isGone ? 'post_deleted' : 'post_edited',
     // By the note and its version: of two who change it at the same time one does, and the other is told.
     deliveryId: `${id}#change-${(post.record.version ?? 0) + 1}`,
@@ -145,7 +137,7 @@ async function listPosts(deps: PostDeps, input: JsonObject): Promise<JsonObject>
 
 async function toListedPost(
   { records }: PostDeps,
-  { value }: ChannelRecord,
+  { value }: { readonly value: JsonObject },
   isWhole: boolean,
 ): Promise<JsonObject | undefined> {
   const id = String(value['id'])

@@ -1,6 +1,6 @@
 // Expands a reply, before the commit, into deliveries: notes get their ids and go to every inbox that must have them, each inbox
 // in its own order.
-import type { Attempt, ClosedRooms, DeliveryOutcome, Records, RenderedCall } from '../../../src/contract/index.ts'
+import type { Attempt, ChannelDeps, DeliveryOutcome, Records, RenderedCall } from '../../../src/contract/index.ts'
 import { type JsonObject, sha256Hex } from '../../../src/lib/index.ts'
 import type { RemoteLookup } from '../actors/remote-lookup.ts'
 import type { Blocks } from '../moderation.ts'
@@ -248,7 +248,7 @@ function addressedPerson({ inbox, ...call }: InboxCall): string | undefined {
 
 type Deliver = (call: ActivityPubCall, attempt: Attempt) => Promise<DeliveryOutcome>
 
-export type BlockCheckDeps = { readonly closedRooms: ClosedRooms | undefined; readonly blocks: Blocks }
+export type BlockCheckDeps = { readonly closedRooms: ChannelDeps['closedRooms']; readonly blocks: Blocks }
 
 /** Asked right before it leaves: a block, theirs or the operator's, may have come since it was queued. */
 export function deliverUnlessBlocked({ closedRooms, blocks }: BlockCheckDeps, deliver: Deliver): Deliver {

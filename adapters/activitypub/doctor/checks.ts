@@ -1,6 +1,6 @@
 // Checks of an agent from outside, as other servers see it: its actor document, its handle, its instance, and what its document
 // points at.
-import { decodeBase64, parseBoundedJson, readBody } from '../../../src/lib/index.ts'
+import { decodeBase64, type Fields, parseBoundedJson, readBody } from '../../../src/lib/index.ts'
 
 export type Actor = { readonly findings: readonly Finding[]; readonly json: Fields | undefined }
 
@@ -205,7 +205,6 @@ type ProbeResponse = {
   readonly json: Fields | undefined
 }
 
-type Fields = { readonly [key: string]: unknown }
 export type ProbeFetch = (url: string, accept: string, body?: string) => Promise<ProbeResponse>
 
 const timeoutMs = 10_000

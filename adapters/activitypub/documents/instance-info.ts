@@ -1,6 +1,6 @@
 // The instance for other servers (NodeInfo, WebFinger) and for the operator when the gateway starts.
 
-import { type AgentProfile, type AgentUrls, parseAddress, type WebFinger } from '../../../src/contract/index.ts'
+import { type Adapter, type AgentProfile, parseAddress } from '../../../src/contract/index.ts'
 import type { JsonObject } from '../../../src/lib/index.ts'
 import { escapeHtml } from '../../../src/markdown/index.ts'
 import { agentStatus, type DocumentDeps } from './document-deps.ts'
@@ -50,7 +50,9 @@ export function hostMeta({ origin }: DocumentUrls): string {
 
 // WebFinger links of an agent on this channel and of the instance, and which agent an address of this channel belongs to.
 
-export function createActivityPubWebFinger(deps: Pick<DocumentDeps, 'agents' | 'settings' | 'places'>): WebFinger {
+export function createActivityPubWebFinger(
+  deps: Pick<DocumentDeps, 'agents' | 'settings' | 'places'>,
+): NonNullable<Adapter['webfinger']> {
   const { places } = deps
   return {
     async urls(agent) {
@@ -73,7 +75,7 @@ export function createActivityPubWebFinger(deps: Pick<DocumentDeps, 'agents' | '
  * A server that gets a request signed by the instance looks for its account, and one that finds none (Mastodon in secure mode)
  * refuses all we ask. Its account is at the host of the documents, also where handles have another one.
  */
-function findInstance({ instance, instanceName }: DocumentUrls, name: string): AgentUrls | undefined {
+function findInstance({ instance, instanceName }: DocumentUrls, name: string): { readonly self: string } | undefined {
   // A host may be longer than a user name may be, or a number in brackets.
   const isAccount = parseAddress(`${instanceName}@local.invalid`) !== undefined
   return name === instanceName && isAccount ? { self: instance } : undefined

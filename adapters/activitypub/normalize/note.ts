@@ -8,9 +8,8 @@ import {
   mintEvidence,
   parseAddress,
   type RecordWrite,
-  type SenderProfile,
+  type Sender,
   textPart,
-  type VerifiedSender,
   verifiedSender,
 } from '../../../src/contract/index.ts'
 import { cleanName, type JsonObject } from '../../../src/lib/index.ts'
@@ -283,7 +282,7 @@ const methods = {
   'ap-origin-fetch': 'urn:gw:auth:ap-origin-fetch:v0.1',
 } as const
 
-export function actorSender(scene: ActivityContext, agent: string): VerifiedSender {
+export function actorSender(scene: ActivityContext, agent: string): Sender {
   const { signer, method, keyId, community } = scene.gated
   const key = keyId === undefined ? {} : { keyId }
   const evidence = mintEvidence({
@@ -311,7 +310,7 @@ export function actorSender(scene: ActivityContext, agent: string): VerifiedSend
   })
 }
 
-function actorProfile(signer: RemoteActor, name: string): SenderProfile {
+function actorProfile(signer: RemoteActor, name: string): NonNullable<Sender['profile']> {
   return {
     ...(name === '' ? {} : { display_name: name }),
     username: cleanName(signer.preferredUsername),

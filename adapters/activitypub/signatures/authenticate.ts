@@ -1,6 +1,5 @@
 // Authenticates the signer of an activity or a request: by the request's own signature; by the activity's proof only where the
 // operator lets proofs stand alone.
-import type { OnceClaim } from '../../../src/contract/index.ts'
 import { LruMap, sha256Bytes, toHex } from '../../../src/lib/index.ts'
 import type { DocumentDeps } from '../documents/document-deps.ts'
 import type { ReadActivity, RemoteActor, RemoteKey, VerifiedActivity } from '../wire/activity.ts'
@@ -20,7 +19,7 @@ export type Signer = {
   readonly actor: RemoteActor
   readonly keyId: string
   readonly method: VerifiedActivity['method']
-  readonly once: readonly OnceClaim[]
+  readonly once: NonNullable<VerifiedActivity['once']>
 }
 
 export type AuthenticateDeps = {
@@ -106,10 +105,7 @@ function signedHashes(proofs: readonly Checked<ProofClaim>[]): readonly Uint8Arr
  * By what was signed, address, time and body: the bytes of a signature and the name of its key can be written in several ways that
  * hold (ECDSA, base64).
  */
-function signatureReplayClaims(
-  signed: readonly Uint8Array<ArrayBuffer>[],
-  forMs: number,
-): Promise<readonly OnceClaim[]> {
+function signatureReplayClaims(signed: readonly Uint8Array<ArrayBuffer>[], forMs: number): Promise<Signer['once']> {
   return Promise.all(signed.map(async (bytes) => ({ key: toHex(await sha256Bytes(bytes)), forMs })))
 }
 

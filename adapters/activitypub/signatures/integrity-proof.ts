@@ -1,11 +1,9 @@
 // Object integrity proofs (FEP-8b32, eddsa-jcs-2022): the activity carries its signature, whichever server brings it.
 
-import { canonicalJson, type JsonObject, sha256Bytes } from '../../../src/lib/index.ts'
+import { canonicalJson, type Fields, type JsonObject, sha256Bytes } from '../../../src/lib/index.ts'
 import { decodeBase58, encodeMultibase, encodeUtf8 } from './key-material.ts'
 import { type Checked, checkedValue, rejectSignature, type SignatureRejectReason } from './rejection.ts'
 import { checkProofTimes, longestKeyId } from './signed-request.ts'
-
-type Fields = Readonly<Record<string, unknown>>
 
 export type ProofClaim = {
   readonly keyId: string

@@ -1,5 +1,5 @@
 // Our own keys: RSA for signatures of requests, Ed25519 for proofs. Made at first use, sealed at rest, the same for every replica.
-import type { ChannelKeys, Records, RecordWrite } from '../../../src/contract/index.ts'
+import type { ChannelDeps, Records, RecordWrite } from '../../../src/contract/index.ts'
 import { encodeBase64, GatewayError } from '../../../src/lib/index.ts'
 import { ownFamilies } from '../wire/records.ts'
 import { toBase58 } from './key-material.ts'
@@ -38,7 +38,7 @@ export type ActorKeys = {
 }
 
 export type ActorKeysDeps = {
-  readonly ownKeys: Pick<ChannelKeys, 'keep'>
+  readonly ownKeys: Pick<NonNullable<ChannelDeps['ownKeys']>, 'keep'>
   readonly records: Records
   readonly now: () => number
 }

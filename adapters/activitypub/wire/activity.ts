@@ -1,6 +1,6 @@
 // Types of activities, actors and keys: every shape that servers write becomes the ones below.
 
-import type { OnceClaim } from '../../../src/contract/index.ts'
+import type { InboundMessage } from '../../../src/contract/index.ts'
 import type { JsonObject } from '../../../src/lib/index.ts'
 export type Visibility = 'public' | 'unlisted' | 'followers' | 'direct'
 
@@ -69,7 +69,7 @@ export type VerifiedActivity = {
   /** Undefined where no key was in it. */
   readonly keyId: string | undefined
   /** What was signed, where a copy of the request could be told from it by nothing else. Absent where no signature is at hand. */
-  readonly once?: readonly OnceClaim[]
+  readonly once?: NonNullable<InboundMessage['once']>
   /** The community that passed it on. */
   readonly community?: string
   /** Slugs of the local agents whose inbox it came to; empty: the shared inbox. */

@@ -1,6 +1,6 @@
 // Records of this channel, by family: followers and requests, blocks, reports, key generations.
 
-import type { ProtocolReply, Records, RecordWrite } from '../../../src/contract/index.ts'
+import type { IgnoredEvent, Records, RecordWrite } from '../../../src/contract/index.ts'
 import type { JsonObject } from '../../../src/lib/index.ts'
 import type { InboxCall } from './delivery.ts'
 
@@ -104,6 +104,8 @@ export function parseFollow(agent: string, value: JsonObject): FollowRecord | un
   const sharedInbox = typeof shared === 'string' ? shared : null
   return { agent, actor, inbox, sharedInbox, follow, askedAt: typeof askedAt === 'string' ? askedAt : '' }
 }
+
+export type ProtocolReply = NonNullable<IgnoredEvent['protocolReplies']>[number]
 
 /** `own`: the agent as others know it. */
 export function answerFollow(own: string, asker: FollowRecord, type: 'Accept' | 'Reject'): ProtocolReply {

@@ -1,6 +1,6 @@
 // Streams a run while it goes on: one stream of events per request, read from what is stored. A client that disconnects stops
 // the reading and nothing else; a client that asks for the same run again is told it from the beginning, or from the last number seen.
-import type { FollowRequest, TaskEvent, TaskService, TaskWait, TransportAnswer } from '../../../src/contract/index.ts'
+import type { Adapter, TaskEvent, TaskService, TaskWait, TransportAnswer } from '../../../src/contract/index.ts'
 import { type Json, type JsonObject, parseBoundedJson, settleWithin } from '../../../src/lib/index.ts'
 import { decisionId, parseRunCommand } from '../normalize.ts'
 import { confirmationInterrupt } from '../render.ts'
@@ -14,6 +14,8 @@ const headers = {
   'cache-control': 'no-cache, no-transform',
   'x-accel-buffering': 'no',
 }
+
+type FollowRequest = Parameters<NonNullable<Adapter['follow']>>[0]
 
 /** Undefined: the client wants the answer whole, or there is nothing to show. */
 export async function followRequest(tasks: TaskService, asked: FollowRequest): Promise<Response | undefined> {

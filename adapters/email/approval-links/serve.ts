@@ -1,9 +1,9 @@
 // Serves approval links in a browser. Looking changes nothing, because programs that check mails follow every link in them;
 // pressing decides once (docs/approvals.md).
 import {
+  type Adapter,
   type ChannelDeps,
   type Connection,
-  type Endpoint,
   formatAddress,
   type InboundMessage,
   mintEvidence,
@@ -43,7 +43,7 @@ function problemMessage(say: EmailSay, problem: keyof typeof problemStatus): Pag
 }
 
 /** Both methods, whatever stands behind the last slash. */
-export function decisionEndpoints({ connection }: Pick<DecisionDeps, 'connection'>): readonly Endpoint[] {
+export function decisionEndpoints({ connection }: Pick<DecisionDeps, 'connection'>): Adapter['endpoints'] {
   return [{ path: `${decisionPath(connection.id)}/:token`, answer: 'serve' }]
 }
 

@@ -1,6 +1,6 @@
 // Derives the settings of each part of the channel from those of a domain.
 
-import type { Adapter, Mailer } from '../../../src/contract/index.ts'
+import type { Adapter, ChannelDeps } from '../../../src/contract/index.ts'
 import { type Secret, secret } from '../../../src/lib/index.ts'
 import type { AuthSettings } from '../auth/judge-author.ts'
 import type { DeliverySettings } from '../deliver/settings.ts'
@@ -57,7 +57,7 @@ export function mailboxAlias(settings: EmailSettings, agent: string): Readonly<R
 /** What a byte of a file travels as: four for three, line ends (RFC 2045, 6.8), and room for the head. */
 const encodedShare = 1.4
 
-export function deliverySettings(settings: EmailSettings, mailer?: Mailer): DeliverySettings {
+export function deliverySettings(settings: EmailSettings, mailer?: ChannelDeps['mailer']): DeliverySettings {
   const mailbox = externalMailbox(settings)
   const { domain, smtpUrl, dkimKeys, dkimKeyFile, mailFolder, siblings, siblingSecret } = settings
   const carried = mailer === undefined ? Number.POSITIVE_INFINITY : Math.floor(mailer.maxBytes / encodedShare)
@@ -80,7 +80,7 @@ export function deliverySettings(settings: EmailSettings, mailer?: Mailer): Deli
  * The agents' own addresses are at the host of the public URL: mail for them is ours, and where no domain was set up it is our domain.
  * A mailbox that is fetched stays what it is: which address reaches it is up to its server.
  */
-export function withPublicHost(settings: EmailSettings, host: string, mailer?: Mailer): EmailSettings {
+export function withPublicHost(settings: EmailSettings, host: string, mailer?: ChannelDeps['mailer']): EmailSettings {
   const { domain, domains, trustLoopback } = settings
   const isOurs = isWithinDomain(developmentDomain, host) || [domain, ...domains].includes(host)
   if (isOurs || trustLoopback || !receivesMail(settings, mailer)) return settings
@@ -91,7 +91,7 @@ export function withPublicHost(settings: EmailSettings, host: string, mailer?: M
 
 const isWithinDomain = (domain: string, host: string): boolean => host === domain || host.endsWith(`.${domain}`)
 
-function receivesMail({ smtp, webhookSecret, ses, mailgun }: EmailSettings, mailer?: Mailer): boolean {
+function receivesMail({ smtp, webhookSecret, ses, mailgun }: EmailSettings, mailer?: ChannelDeps['mailer']): boolean {
   return smtp !== false || webhookSecret.length > 0 || [ses, mailgun, mailer].some((way) => way !== undefined)
 }
 
@@ -102,7 +102,7 @@ export function isLocalMailOnly(settings: EmailSettings): boolean {
   return trustLoopback && smtp !== false && isLoopbackHost(smtp.host) && !isElsewhere
 }
 
-export type NoticeDeps = { readonly host: string; readonly publicUrl?: string; readonly mailer?: Mailer }
+export type NoticeDeps = { readonly host: string; readonly publicUrl?: string; readonly mailer?: ChannelDeps['mailer'] }
 
 /** A person who waits for an answer should know where it went, and an operator who set a public address whether mail gets to it. */
 export function startNotice(settings: EmailSettings, deps: NoticeDeps): Pick<Adapter, 'notice'> {

@@ -1,6 +1,6 @@
 // Mailers: an SMTP relay (nodemailer's pool), a folder for development, and the binding of Workers. None retries by itself, so
 // that every try is a row of ours.
-import type { Attempt, DeliveryOutcome, Mailer } from '../../../src/contract/index.ts'
+import type { Attempt, ChannelDeps, DeliveryOutcome } from '../../../src/contract/index.ts'
 import { abortable, cleanName, GatewayError, type Secret } from '../../../src/lib/index.ts'
 import { autoReplyHeaders, type Enclosed, type MailEnvelope, type MailToCompose } from './compose.ts'
 import { deliveredOutcome } from './message-ids.ts'
@@ -149,7 +149,7 @@ export function createFolderMailer(folder: string): SendMail {
 
 /** The id is Cloudflare's and another at every try: a recipient could not tell a second mail from the first. */
 export async function sendByBinding(
-  mailer: Mailer,
+  mailer: NonNullable<ChannelDeps['mailer']>,
   mail: Omit<MailToCompose, 'at'>,
   { signal }: Pick<Attempt, 'signal'>,
 ): Promise<DeliveryOutcome> {

@@ -1,5 +1,5 @@
 // Mail from the runtime (a Worker's email event): one recipient, no client address, stored before it is accepted.
-import type { ChannelDeps, EmailEventResult, Ingress } from '../../../src/contract/index.ts'
+import type { ChannelDeps, Ingress } from '../../../src/contract/index.ts'
 import { readStream } from '../../../src/lib/index.ts'
 import { answerReply, type Reply, recipientReply, replies } from '../smtp/replies.ts'
 import type { ClassifyRecipient, OwnMailRegistry } from './received.ts'
@@ -32,6 +32,6 @@ export function onEmailEvent(deps: EmailEventDeps): NonNullable<Ingress['onEmail
   }
 }
 
-function refusedEvent({ text }: Reply): EmailEventResult {
-  return { kind: 'refused', text }
+function refusedEvent({ text }: Reply) {
+  return { kind: 'refused', text } as const
 }

@@ -1,5 +1,5 @@
 // Files of a mail: their names, their sizes, and their bytes, taken out of the mail as it was stored.
-import type { Adapter, RawBlobs } from '../../../src/contract/index.ts'
+import type { Adapter, ChannelDeps } from '../../../src/contract/index.ts'
 import { cleanFileName, readStream } from '../../../src/lib/index.ts'
 import { decodeWords } from '../headers/scan-head.ts'
 import { type Encoding, findHeadEnd, type PartHead } from './part-head.ts'
@@ -7,7 +7,7 @@ import { bodyLimits, type Leaf, scanParts } from './parts.ts'
 import { decodePart, decodeQuoted, isBase64Sign } from './transfer-encoding.ts'
 
 export function openMailFile(
-  originals: RawBlobs | undefined,
+  originals: ChannelDeps['rawBlobs'],
   find: FindPart | undefined = undefined,
 ): NonNullable<Adapter['openFile']> {
   return async ({ original, index, uncounted }) => {

@@ -7,7 +7,6 @@ import {
   type InboundEvent,
   type InboundMessage,
   type KnownPart,
-  type OnceClaim,
   type RawRequest,
   textPart,
 } from '../../../src/contract/index.ts'
@@ -120,7 +119,7 @@ export const replayClaimMs = ({ countsMs = horizonMs }: Pick<MailProof, 'countsM
   Math.max(countsMs, 0) + horizonMs + clocksDifferMs
 
 /** A signature brings one message to each agent. What asks for nothing claims none: else a copy that looks automatic kept the mail away. */
-function replayClaims(agent: string, proof: MailProof): readonly OnceClaim[] {
+function replayClaims(agent: string, proof: MailProof): NonNullable<InboundMessage['once']> {
   const forMs = replayClaimMs(proof)
   return proof.signatures.map((signature) => ({ key: `email:${JSON.stringify([agent, signature])}`, forMs }))
 }

@@ -1,5 +1,5 @@
 // Offloads the parts of verification whose work grows with what strangers send to the runtime's threads.
-import { type Offload, OffloadError } from '../../../src/contract/index.ts'
+import { type ChannelDeps, OffloadError } from '../../../src/contract/index.ts'
 import type { DmarcQuestion, HeadChecks, HeadQuestion } from '../auth/head-checks.ts'
 import { createMailChecks, type MailChecks } from '../auth/mail-checks.ts'
 import { hashBody } from '../dkim/body-hash.ts'
@@ -15,6 +15,8 @@ const threadModule = (): URL =>
 
 /** To hand over a smaller body costs more than to hash it. */
 const smallBytes = 64 * 1024
+
+type Offload = NonNullable<ChannelDeps['offload']>
 
 export function offloadMailChecks(offload: Offload): MailChecks {
   const offloadCheck = <Answer>(name: keyof HeadChecks, question: object, resolve: Resolve, likely?: readonly Need[]) =>

@@ -1,6 +1,6 @@
 // Probes a mail connection: its mailbox is opened, and its relay is greeted and logged in to. No mail is sent. That its own port is
 // open the gateway sees itself.
-import type { Mailer, ProbeProblem, ProbeRequest, ProbeResult } from '../../../src/contract/index.ts'
+import type { ChannelDeps, ProbeProblem, ProbeRequest, ProbeResult } from '../../../src/contract/index.ts'
 import { abortable, type Secret } from '../../../src/lib/index.ts'
 import { deliverySettings, type IngressSettings, ingressSettings } from '../config/derive-settings.ts'
 import { developmentDomain, type EmailSettings } from '../config/settings.ts'
@@ -9,7 +9,7 @@ import { type ImapSettings, openMailbox } from '../imap.ts'
 
 export function createEmailProbe(
   settings: EmailSettings,
-  mailer: Mailer | undefined,
+  mailer: ChannelDeps['mailer'],
 ): (request: ProbeRequest) => Promise<ProbeResult> {
   const ways = ingressSettings(settings)
   const { smtpUrl, callTimeoutMs } = deliverySettings(settings, mailer)

@@ -1,7 +1,7 @@
 // The SMTP listener: recipients are judged one by one, the mail is delivered once for all of them, and 250 means that it is
 // stored. It relays nothing and has no logins.
 import type { SMTPServer, SMTPServerOptions, SMTPServerSession } from 'smtp-server'
-import type { Ingress, IngressContext, ListenResult } from '../../../src/contract/index.ts'
+import type { Ingress, ListenResult, ServeContext } from '../../../src/contract/index.ts'
 import { importOnNode, LruMap } from '../../../src/lib/index.ts'
 import type { ReceivedMail } from '../wire/mail.ts'
 import { type BodyStream, type ByteBudget, collectData, createByteBudget } from './collect-data.ts'
@@ -26,7 +26,7 @@ export function listenSmtp(settings: SmtpSettings, deps: SmtpDeps): NonNullable<
   }
 }
 
-type ListenerContext = SmtpDeps & { readonly context: IngressContext; readonly lines: SmtpConnections }
+type ListenerContext = SmtpDeps & { readonly context: Pick<ServeContext, 'receive'>; readonly lines: SmtpConnections }
 
 function smtpServerOptions({ name, tls }: SmtpSettings, limits: SmtpLimits, means: ListenerContext): SMTPServerOptions {
   const { lines, now, maxBytes } = means
@@ -89,7 +89,7 @@ function runOnce(work: () => Promise<void>): () => Promise<void> {
 // One mail over one connection: MAIL, RCPT, DATA, and what the client is told in the end.
 
 export type TransactionDeps = SmtpDeps & {
-  readonly context: IngressContext
+  readonly context: Pick<ServeContext, 'receive'>
   readonly limits: SmtpLimits
   readonly clients: SmtpClients
   readonly lines: SmtpConnections

@@ -1,7 +1,7 @@
 // The signed webhook: a forwarder of the operator's posts a mail as message/rfc822, its envelope in headers, both under one
 // signature (RFC 2104). What is signed is written down in signedText; a replay is the same mail and is recognised by its id.
 import * as z from 'zod'
-import type { ChannelDeps, Hmac, RawRequest, TtlStore } from '../../../src/contract/index.ts'
+import type { ChannelDeps, RawRequest, TtlStore } from '../../../src/contract/index.ts'
 import {
   checkClockSkew,
   type HmacHeaderOptions,
@@ -122,7 +122,7 @@ export type SignedText = { readonly text: string; readonly signature: string } &
 /** Every secret is tried, so that the time does not tell which of two was right. */
 export async function isSignedByOne(
   secrets: readonly Secret[],
-  hmac: Hmac,
+  hmac: ChannelDeps['hmac'],
   { text, signature, ...options }: SignedText,
 ): Promise<boolean> {
   const bytes = new TextEncoder().encode(text)

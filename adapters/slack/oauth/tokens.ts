@@ -1,7 +1,7 @@
 // Tokens of installations: exchanged for a code, and refreshed in time. Slack's refresh tokens are good once, so one refresh runs
 // at a time and looks again before it spends anything.
 import * as z from 'zod'
-import type { ChannelDeps, Installation, Installations } from '../../../src/contract/index.ts'
+import type { ChannelDeps } from '../../../src/contract/index.ts'
 import { type JsonObject, type Secret, secret } from '../../../src/lib/index.ts'
 
 export type TokenAnswer =
@@ -15,6 +15,9 @@ export type InstallationTokens = {
   /** Slack did not take a token: one that is newer, or was just refreshed, in its place; else the installation is over. */
   readonly tokenFailed: (account: string, token: Secret, error: string) => Promise<Secret | undefined>
 }
+
+export type Installations = NonNullable<ChannelDeps['installations']>
+type Installation = Parameters<Installations['save']>[0]
 
 type TokenDeps = Pick<ChannelDeps, 'fetch' | 'now'> & { readonly installations: Installations }
 

@@ -1,15 +1,9 @@
 // Renders a reply into Web API calls as data: words as blocks, approvals as cards with buttons, files as uploads. Pure.
 
-import {
-  type ControlFacts,
-  isKnownPart,
-  type NormalizedResponse,
-  type Part,
-  type Say,
-  type Sentence,
-} from '../../../src/contract/index.ts'
+import { isKnownPart, type NormalizedResponse, type Part, type Sentence } from '../../../src/contract/index.ts'
 import type { JsonObject } from '../../../src/lib/index.ts'
 import { type FilePart, plainTree, renderPlain, replyTree } from '../../../src/markdown/index.ts'
+import type { SlackSay } from '../sentences.ts'
 import {
   approvalBlock,
   isForOnePerson,
@@ -23,7 +17,7 @@ import { type BlocksMessage, policyBlocks, renderBlocks } from './blocks.ts'
 import { limits } from './options.ts'
 
 export type RenderFacts = {
-  readonly say: Say
+  readonly say: SlackSay
   /** Whom a name calls, by the name in small letters. */
   readonly names: ReadonlyMap<string, string>
   readonly sendsFiles: boolean
@@ -86,7 +80,12 @@ function findUserId(names: ReadonlyMap<string, string>, name: string): string | 
   return names.get(local.toLowerCase()) ?? (isOurs ? id?.toUpperCase() : undefined)
 }
 
-function messageCallFor(to: SlackReplyTo, message: BlocksMessage, isLive: boolean, control?: ControlFacts): SlackCall {
+function messageCallFor(
+  to: SlackReplyTo,
+  message: BlocksMessage,
+  isLive: boolean,
+  control?: NormalizedResponse['control'],
+): SlackCall {
   const { reply_to_card: card, reply_to_user: clicker, reply_to_response: key } = to
   const payload = messagePayload(to, message)
   const isPrivate = to.reply_to_private_card === true || (card === undefined && isForOnePerson(to))
@@ -157,7 +156,7 @@ function isApprovalCard(part: Part): part is PolicyPart {
   return isKnownPart(part) && part.kind === 'policy'
 }
 
-function approvalCard({ policy }: PolicyPart, say: Say): BlocksMessage {
+function approvalCard({ policy }: PolicyPart, say: SlackSay): BlocksMessage {
   const { message, code, question } = policy
   if (policy['kind'] !== 'approval_required' || typeof code !== 'string') {
     return { text: plainFallbackText(message), blocks: policyBlocks(policy) }
@@ -174,7 +173,7 @@ function plainFallbackText(text: string): string {
   return renderPlain(plainTree(text), { limit: limits.fallback })[0] ?? ''
 }
 
-function approvalButtons(code: string, say: Say): JsonObject {
+function approvalButtons(code: string, say: SlackSay): JsonObject {
   const button = (action: string, label: Sentence, style: string): JsonObject => ({
     type: 'button',
     action_id: action,

@@ -1,5 +1,5 @@
 // Text in pieces Telegram takes. Formatting goes beside the text as entities, so nothing in the text can become markup. Pure.
-import type { ControlFacts } from '../../../src/contract/index.ts'
+import type { NormalizedResponse } from '../../../src/contract/index.ts'
 import { plainTree, type Root } from '../../../src/markdown/index.ts'
 import {
   maxTextLength,
@@ -29,12 +29,12 @@ const inertInHelp = new RegExp(names, 'gu')
 // The server refuses longer input before it looks at it, and honours about a hundred entities.
 const limits = { limit: maxTextLength, maxRanges: 100, maxBytes: 32_768 }
 
-export function renderPieces(tree: Root, control?: ControlFacts): readonly EntityPiece[] {
+export function renderPieces(tree: Root, control?: NormalizedResponse['control']): readonly EntityPiece[] {
   return renderChunks(tree, control).map(({ piece }) => piece)
 }
 
 /** Each piece with the blocks it says. `control`: they are the gateway's own words. */
-export function renderChunks(tree: Root, control?: ControlFacts): readonly EntityChunk[] {
+export function renderChunks(tree: Root, control?: NormalizedResponse['control']): readonly EntityChunk[] {
   const inert = control === undefined ? inertForAgents : control.about === 'help' ? inertInHelp : inertForGateway
   return entityChunks(tree, { ...limits, inert })
 }

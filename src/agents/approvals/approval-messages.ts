@@ -1,15 +1,9 @@
 // Approval messages: what a person is asked (what would happen, with what, until when, what to reply), and what they are told
 // after they decided.
 
-import type { CommandForm } from '../../contract/capabilities.ts'
-import {
-  type ControlFacts,
-  isKnownPart,
-  type KnownPart,
-  type NormalizedResponse,
-  type Part,
-  writeCommand,
-} from '../../contract/index.ts'
+import { type CommandForm, writeCommand } from '../../contract/capabilities.ts'
+import { isKnownPart, type KnownPart, type NormalizedResponse, type Part } from '../../contract/index.ts'
+import type { ControlFacts } from '../../contract/response.ts'
 import type { ActionLine, RefusedResolution, Resolution } from '../../db/pending-actions.ts'
 import { GatewayError } from '../../lib/errors.ts'
 import { isPlainObject } from '../../lib/index.ts'

@@ -1,10 +1,10 @@
 // A pending action, which waits for a person's decision: what it would do, for whom, until when, and what became of it.
 
-import type { Envelope, Fields } from '../../contract/index.ts'
+import type { Envelope } from '../../contract/gateway-events.ts'
 import { readWorkspaceScope, type WorkspaceScope } from '../../contract/workspace-scope.ts'
 import { GatewayError, isGatewayError } from '../../lib/errors.ts'
 import { isJsonValue, isPlainObject, ownField, sha256OfJson, trimmedText } from '../../lib/index.ts'
-import type { Json, JsonObject } from '../../lib/json-value.ts'
+import type { Fields, Json, JsonObject } from '../../lib/json-value.ts'
 import { approvalLine } from '../messages.ts'
 import { redactParameters } from '../tools/redact.ts'
 

@@ -1,7 +1,8 @@
 // Approval terms: until when, who may decide, in what words.
-import { assuranceClasses, type Fields } from '../../contract/index.ts'
-import type { AssuranceClass } from '../../contract/mint-evidence.ts'
+
+import { type AssuranceClass, assuranceClasses } from '../../contract/mint-evidence.ts'
 import { isPlainObject } from '../../lib/index.ts'
+import type { Fields } from '../../lib/json-value.ts'
 import { joinSentences, type Sentence, say } from '../../locales/say.ts'
 
 /** Roles that a stored grant gives, weakest first. */

@@ -1,8 +1,9 @@
 // The result of a run: `agents-api.conversation-result` version 1. Validated, its messages canonical, two blocks derived.
 
-import type { Envelope, Fields } from '../../contract/index.ts'
+import type { Envelope } from '../../contract/gateway-events.ts'
 import { GatewayError } from '../../lib/errors.ts'
 import { isObjectRecord } from '../../lib/index.ts'
+import type { Fields } from '../../lib/json-value.ts'
 import { normalizeMessage } from '../messages.ts'
 import type { LoopRecord } from './events.ts'
 import {

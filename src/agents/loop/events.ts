@@ -1,8 +1,8 @@
 // The lifecycle of a run as events. Observers see copies; what they throw is told to operators and never matters to the run.
 
 import { cloneForObserver } from '../../contract/copy-for-watcher.ts'
-import type { Fields } from '../../contract/index.ts'
 import type { ErrorSource } from '../../lib/errors.ts'
+import type { Fields } from '../../lib/json-value.ts'
 
 export const loopEventNames = [
   'tool_declarations_rejected',

@@ -1,7 +1,7 @@
 // Interrupts of a run: a cancel stops it, anything else is heard in the next turn.
 
-import type { Fields } from '../../contract/index.ts'
 import { GatewayError } from '../../lib/errors.ts'
+import type { Fields } from '../../lib/json-value.ts'
 import { normalizeMessage, textLine } from '../messages.ts'
 import type { LoopOptions } from './options.ts'
 import { type RunState, recordEvent, stopRun } from './run-state.ts'

@@ -1,5 +1,6 @@
 // Options of a run. Everything but the model is optional; a collaborator that throws fails the run, not the process.
-import type { Envelope, Fields } from '../../contract/index.ts'
+import type { Envelope } from '../../contract/gateway-events.ts'
+import type { Fields } from '../../lib/json-value.ts'
 import type { Model, ModelRequest, ModelTurn, StructuredOutputRequest } from '../models/model.ts'
 import type { createFailureGuard, createSpinGuard } from '../tools/call-guards.ts'
 import type { ToolDeclaration, ToolRunner } from '../tools/tool.ts'

@@ -1,10 +1,10 @@
 // The conversation request: messages, tools, for whom a run works, and how far it may go.
 
-import type { Envelope, Fields } from '../../contract/index.ts'
+import type { Envelope } from '../../contract/gateway-events.ts'
 import { readWorkspaceScope, type WorkspaceScope } from '../../contract/workspace-scope.ts'
 import { GatewayError } from '../../lib/errors.ts'
 import { asFields, isEmptyArray, isPlainObject, textList, trimmedText } from '../../lib/index.ts'
-import type { JsonObject } from '../../lib/json-value.ts'
+import type { Fields, JsonObject } from '../../lib/json-value.ts'
 import { normalizeMessages } from '../messages.ts'
 import { readDeclaration } from '../tools/declaration.ts'
 import type { ToolDeclaration } from '../tools/tool.ts'

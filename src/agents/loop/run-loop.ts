@@ -1,8 +1,9 @@
 // The agent loop: turn after turn until the model is done, a person says stop, or a budget is spent. It holds nothing between
 // runs; what must survive a crash is journaled by the model and the tools it is given.
 
-import type { Envelope, Fields } from '../../contract/index.ts'
+import type { Envelope } from '../../contract/gateway-events.ts'
 import { GatewayError, isGatewayError } from '../../lib/errors.ts'
+import type { Fields } from '../../lib/json-value.ts'
 import { besideResults, normalizeMessages, pruneOrphans, textLine } from '../messages.ts'
 import type { ModelRequest, ModelTurn } from '../models/model.ts'
 import { modelDeclaration } from '../tools/parameters.ts'

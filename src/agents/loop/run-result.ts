@@ -1,6 +1,7 @@
 // The run result for callers and for other runtimes: `agents-api/run-result/v1`.
-import type { Fields } from '../../contract/index.ts'
+
 import { asFields, isPlainObject, toJson, trimmedText } from '../../lib/index.ts'
+import type { Fields } from '../../lib/json-value.ts'
 
 export const runResultSchemaId = 'agents-api/run-result/v1'
 

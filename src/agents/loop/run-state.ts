@@ -1,5 +1,6 @@
 // The state of a run. Mutable on purpose, private to the loop, gone with the run.
-import type { Envelope, Fields } from '../../contract/index.ts'
+import type { Envelope } from '../../contract/gateway-events.ts'
+import type { Fields } from '../../lib/json-value.ts'
 import { type Budget, budgetDimension, createBudgets, type SharedBudgets } from './budget.ts'
 import { noUsage } from './conversation-result.ts'
 import { type LoopEventName, type LoopObserver, type LoopRecord, notifyAll } from './events.ts'

@@ -1,9 +1,10 @@
 // The tool calls of one model turn, one after the other: each is announced before it runs and recorded after it, whatever becomes
 // of it.
 
-import type { Envelope, Fields } from '../../contract/index.ts'
+import type { Envelope } from '../../contract/gateway-events.ts'
 import { isGatewayError } from '../../lib/errors.ts'
 import { toJson } from '../../lib/index.ts'
+import type { Fields } from '../../lib/json-value.ts'
 import { textLine, toolCallLine, toolResultLine } from '../messages.ts'
 import { redactParameters } from '../tools/redact.ts'
 import type { CallEnd, ReadyCall, RequestedCall, ToolDeclaration, ToolResult, ToolRunner } from '../tools/tool.ts'

@@ -1,6 +1,7 @@
 // Records of a run's tool calls: results, events, audit.
-import type { Fields } from '../../contract/index.ts'
+
 import { sha256OfJson } from '../../lib/index.ts'
+import type { Fields } from '../../lib/json-value.ts'
 import { redactParameters, type Sensitivity } from '../tools/redact.ts'
 import type { ToolResult } from '../tools/tool.ts'
 

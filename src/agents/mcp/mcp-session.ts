@@ -1,7 +1,7 @@
 // Sessions with an MCP server: the interface that Node's client implements, and the one session a process shares. What the server
 // sent comes through unread, and what went wrong in one of five kinds that say whether anything may have happened.
 
-import type { Fields } from '../../contract/index.ts'
+import type { Fields } from '../../lib/json-value.ts'
 import type { Log } from '../../lib/log.ts'
 import type { McpServer } from './mcp-server.ts'
 

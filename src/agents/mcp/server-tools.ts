@@ -1,7 +1,8 @@
 // Tools of an MCP server: their declarations, and their results as ours. What the server claims about them counts only where the
 // configuration trusts it: without that every tool is one that writes and must not be repeated.
-import type { Fields } from '../../contract/index.ts'
+
 import { asFields, isPlainObject, toJson, trimmedText, truncateToBytes } from '../../lib/index.ts'
+import type { Fields } from '../../lib/json-value.ts'
 import { readDeclaration } from '../tools/declaration.ts'
 import { type RejectedDeclaration, type ToolDeclaration, ToolError } from '../tools/tool.ts'
 import { fingerprint } from '../tools/tool-names.ts'

@@ -1,9 +1,9 @@
 // The MCP servers of a process, as a turn sees them: what they offer, and one call. A server that is down or misbehaves offers
 // nothing, is reported, and takes no other server down with it.
 
-import type { Fields } from '../../contract/index.ts'
 import { GatewayError } from '../../lib/errors.ts'
 import { asFields, trimmedText } from '../../lib/index.ts'
+import type { Fields } from '../../lib/json-value.ts'
 import { runWithDeadline } from '../tools/execute-call.ts'
 import { type RejectedDeclaration, type ToolContext, type ToolDeclaration, ToolError } from '../tools/tool.ts'
 import type { McpServer } from './mcp-server.ts'

@@ -1,7 +1,8 @@
 // Envelopes as AI SDK messages: the calls of one turn in one message, their results in the next, with the pictures a model is
 // shown.
 import type { JSONValue, ModelMessage } from 'ai'
-import { type Envelope, isKnownPart, type Part } from '../../contract/index.ts'
+import type { Envelope } from '../../contract/gateway-events.ts'
+import { isKnownPart, type Part } from '../../contract/index.ts'
 import { asFields } from '../../lib/index.ts'
 import type { ModelRequest } from './model.ts'
 

@@ -1,5 +1,6 @@
 // The model interface: one turn, asked with envelopes and answered with text, calls and usage.
-import type { Envelope, Fields } from '../../contract/index.ts'
+import type { Envelope } from '../../contract/gateway-events.ts'
+import type { Fields } from '../../lib/json-value.ts'
 import type { RequestedCall, ToolDeclaration } from '../tools/tool.ts'
 
 /**

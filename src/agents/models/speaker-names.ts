@@ -1,9 +1,10 @@
 // Speaker names for a model: they are put before people's words as these leave for the provider, and what marks them stays
 // between the two. The run itself, its transcript and its events hold people's words alone.
 
-import type { Envelope, Fields } from '../../contract/index.ts'
+import type { Envelope } from '../../contract/gateway-events.ts'
 import { cleanName } from '../../lib/clean-text.ts'
 import { asFields, trimmedText } from '../../lib/index.ts'
+import type { Fields } from '../../lib/json-value.ts'
 import type { Model } from './model.ts'
 
 export type Speakers = {

@@ -2,9 +2,9 @@
 // What it wrote goes nowhere but back to itself.
 
 import * as z from 'zod'
-import type { Fields } from '../../contract/index.ts'
 import { GatewayError } from '../../lib/errors.ts'
 import { isPlainObject } from '../../lib/index.ts'
+import type { Fields } from '../../lib/json-value.ts'
 import { addUsage } from '../loop/conversation-result.ts'
 import { textLine } from '../messages.ts'
 import { validateArguments } from '../tools/json-schema.ts'

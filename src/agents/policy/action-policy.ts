@@ -1,7 +1,8 @@
 // The action policy: a visible tool may act at once, only after a person has approved it, or not at all. The first rule that says
 // something wins; there is no memory of earlier approvals, and outside input can only make it stricter.
-import type { Fields } from '../../contract/index.ts'
+
 import { asFields, ownField, textList, trimmedText } from '../../lib/index.ts'
+import type { Fields } from '../../lib/json-value.ts'
 import type { ToolDeclaration } from '../tools/tool.ts'
 import { declaredName } from '../tools/tool-names.ts'
 import { toolCategories } from './tool-policy.ts'

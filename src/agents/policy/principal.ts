@@ -1,8 +1,8 @@
 // What tool policies need to know about the principal. Identity decides who that is; here it is only read.
 
 import { autonomousSources } from '../../contract/caller.ts'
-import type { Fields } from '../../contract/index.ts'
 import { asFields, isPlainObject, ownField } from '../../lib/index.ts'
+import type { Fields } from '../../lib/json-value.ts'
 
 const safeKeys = [
   'effective_agent_id',

@@ -1,7 +1,7 @@
 // Tool policies: read from configuration, applied to the tools a model is shown, and handed to delegated runtimes.
 
-import type { Fields } from '../../contract/index.ts'
 import { asFields, ownField, textList, trimmedText } from '../../lib/index.ts'
+import type { Fields } from '../../lib/json-value.ts'
 import type { ToolDeclaration } from '../tools/tool.ts'
 import { declaredName } from '../tools/tool-names.ts'
 import { actingPrincipal, isAutonomous } from './principal.ts'

@@ -1,7 +1,8 @@
 // The call gate: rules about the order of tool calls, which call may come now, and whether the run may end. Decided from the
 // transcript alone, so that a resumed run decides alike.
-import type { Envelope, Fields } from '../../contract/index.ts'
+import type { Envelope } from '../../contract/gateway-events.ts'
 import { asFields, isPlainObject, textList, trimmedText } from '../../lib/index.ts'
+import type { Fields } from '../../lib/json-value.ts'
 import type { CompletionGate } from '../loop/options.ts'
 import type { PreToolMediator } from './mediate.ts'
 

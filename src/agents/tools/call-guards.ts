@@ -8,8 +8,8 @@
 // failed                     made                                                 made
 // ended as unknown           made                                                 corrected: it may have happened
 
-import type { Fields } from '../../contract/index.ts'
 import { asFields, sha256Hex, sha256OfJson, stableStringify } from '../../lib/index.ts'
+import type { Fields } from '../../lib/json-value.ts'
 import type { ToolCatalog } from './catalog.ts'
 import { redactParameters } from './redact.ts'
 import type { ToolDeclaration, ToolResult } from './tool.ts'

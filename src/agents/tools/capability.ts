@@ -1,5 +1,5 @@
 // Tools that need a capability: no principal, no capability, no answer from the policy all mean no.
-import type { Fields } from '../../contract/index.ts'
+import type { Fields } from '../../lib/json-value.ts'
 import { actingPrincipal, safePrincipal } from '../policy/principal.ts'
 import { redactParameters } from './redact.ts'
 import type { PreparedCall, ToolDeclaration, ToolResult } from './tool.ts'

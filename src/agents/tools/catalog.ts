@@ -1,8 +1,8 @@
 // The tool catalog of one run: its sources, its tiers, and look-up by any spelling of a name. Two tools that a provider could not
 // tell apart are never both in.
 
-import type { Fields } from '../../contract/index.ts'
 import { asFields, isPlainObject, textList, trimmedText } from '../../lib/index.ts'
+import type { Fields } from '../../lib/json-value.ts'
 import { type DeclarationForm, type DeclarationReading, readDeclaration } from './declaration.ts'
 import { requiredByProperties } from './parameters.ts'
 import type { RejectedDeclaration, ToolDeclaration } from './tool.ts'

@@ -3,8 +3,9 @@
 // server   a tool of ours, as configuration and tool sources declare it
 // request  either, as a stored conversation request holds it; what older client entries left out is supplied
 // outside  a client tool declared by an API caller: it may describe itself, and never grant itself anything
-import type { Fields } from '../../contract/index.ts'
+
 import { asFields, isEmptyArray, isPlainObject, toJson, trimmedText } from '../../lib/index.ts'
+import type { Fields } from '../../lib/json-value.ts'
 import { isSensitiveParameter, redacted, redactParameters, type Sensitivity } from './redact.ts'
 import type { BindingSource, ParameterBinding, RejectedDeclaration, ToolDeclaration } from './tool.ts'
 import { clientProviderName, declaredName, isProviderName, maxDeclaredName, providerSafeName } from './tool-names.ts'

@@ -1,8 +1,8 @@
 // defineTool: a function with a schema. The schema gives the function its types, the model its instructions and the gateway its
 // checks.
 import * as z from 'zod'
-import type { Fields } from '../../contract/index.ts'
 import { GatewayError } from '../../lib/errors.ts'
+import type { Fields } from '../../lib/json-value.ts'
 import { type ApprovalTerms, approversProblem } from '../approvals/terms.ts'
 import type { ActionPolicy } from '../policy/action-policy.ts'
 import { readDeclaration } from './declaration.ts'

@@ -1,8 +1,9 @@
 // Validates a model's arguments against the JSON Schema of a tool. Faults name places and types, never values: they are stored and
 // shown. Patterns are not run, because a schema may come from a stranger and a regular expression can take for ever; unknown
 // keywords say nothing. Depth, faults and work are bounded.
-import type { Fields } from '../../contract/index.ts'
+
 import { arrayOrEmpty, isPlainObject, ownField, stableStringify } from '../../lib/index.ts'
+import type { Fields } from '../../lib/json-value.ts'
 
 export type ArgumentFault = { readonly path: string; readonly message: string }
 

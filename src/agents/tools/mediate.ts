@@ -1,7 +1,8 @@
 // Mediation, the last decision before a tool runs. The mediator must say plainly that the call may proceed: an exception, a
 // silence or an unknown word is a no.
-import type { Envelope, Fields } from '../../contract/index.ts'
+import type { Envelope } from '../../contract/gateway-events.ts'
 import { asFields, isPlainObject, trimmedText } from '../../lib/index.ts'
+import type { Fields } from '../../lib/json-value.ts'
 import { runWithDeadline } from './execute-call.ts'
 import {
   type PreparedCall,

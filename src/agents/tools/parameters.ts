@@ -1,9 +1,8 @@
 // Parameters of a tool call: from the model's arguments to what is executed, and the schema a model is shown. Later wins:
 // defaults, what the context offers, the model's own word, and last what the model has no say in.
 
-import type { Fields } from '../../contract/index.ts'
 import { arrayOrEmpty, asFields, isPlainObject, ownField, textList, toJson } from '../../lib/index.ts'
-import type { Json } from '../../lib/json-value.ts'
+import type { Fields, Json } from '../../lib/json-value.ts'
 import { resolveReference } from './json-schema.ts'
 import { isSensitiveParameter, redacted } from './redact.ts'
 import type { ParameterBinding, ToolDeclaration } from './tool.ts'

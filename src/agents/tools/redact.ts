@@ -1,6 +1,7 @@
 // Redacted parameters, as they may be stored, shown and hashed. What is executed is never this copy.
-import type { Fields } from '../../contract/index.ts'
+
 import { asFields, isPlainObject, maxJsonDepth, textList } from '../../lib/index.ts'
+import type { Fields } from '../../lib/json-value.ts'
 import { itemSchemas, propertySchemas, schemasOfSameValue } from './json-schema.ts'
 
 /** What a declaration says about secrecy: its schema, its bindings, and the two lists made for it. */

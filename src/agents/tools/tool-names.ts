@@ -1,7 +1,8 @@
 // Names of tools as models are shown them. Providers take 64 letters, digits, _ and -; ours are `namespace/name`, so every
 // tool has a second spelling, made of its name alone: the same after a restart, and never that of another tool.
-import type { Fields } from '../../contract/index.ts'
+
 import { isPlainObject } from '../../lib/index.ts'
+import type { Fields } from '../../lib/json-value.ts'
 import type { ToolDeclaration } from './tool.ts'
 
 const maxProviderName = 64

@@ -1,9 +1,8 @@
 // Tool results: normalized from whatever an executor returned, with citations, shortened for models, redacted for storage.
 // Results are JSON: they are journaled, hashed and shown to a model.
 
-import type { Fields } from '../../contract/index.ts'
 import { asFields, isPlainObject, jsonByteLength, toJson, trimmedText, truncateToBytes } from '../../lib/index.ts'
-import type { Json } from '../../lib/json-value.ts'
+import type { Fields, Json } from '../../lib/json-value.ts'
 import { safePrincipal } from '../policy/principal.ts'
 import { mergeRuntime } from './declaration.ts'
 import { redacted, redactParameters, type Sensitivity } from './redact.ts'

@@ -1,7 +1,8 @@
 // The tool runner of one run: prepare, mediate, correct, ask, run once, shorten. In this order, so that no person is asked to
 // approve a call that could not run, and nothing runs that a person should have approved.
-import type { Envelope, Fields } from '../../contract/index.ts'
+import type { Envelope } from '../../contract/gateway-events.ts'
 import { isPlainObject, stableStringify, toStorableJson, trimmedText } from '../../lib/index.ts'
+import type { Fields } from '../../lib/json-value.ts'
 import type { ToolCallFacts } from '../context.ts'
 import type { LoopObserver } from '../loop/events.ts'
 import { hashedParameters } from '../loop/tool-records.ts'

@@ -1,7 +1,7 @@
 // Types of tools: what is declared, what the model asks for, what is executed, what comes back, and what pauses a run.
 
-import type { Envelope, Fields } from '../../contract/index.ts'
-import type { Json } from '../../lib/json-value.ts'
+import type { Envelope } from '../../contract/gateway-events.ts'
+import type { Fields, Json } from '../../lib/json-value.ts'
 
 export type BindingSource = 'context' | 'client_context' | 'caller_context' | 'runtime_context'
 

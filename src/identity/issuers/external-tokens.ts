@@ -2,7 +2,8 @@
 // has a name of its own; a token we know nothing about causes no request to any server.
 
 import { decodeJwt, decodeProtectedHeader, errors, jwtVerify, type ProtectedHeaderParameters } from 'jose'
-import type { Bearer, RejectReason } from '../../contract/index.ts'
+import type { Bearer } from '../../contract/caller.ts'
+import type { RejectReason } from '../../contract/index.ts'
 import type { Log } from '../../lib/log.ts'
 import {
   createIntrospection,

@@ -1,8 +1,9 @@
 // Claims of a genuine token, read the same way from its own payload and from an introspection answer: audience, validity, and the
 // bearer they make.
 import * as z from 'zod'
-import type { ForeignTokenClaims } from '../../contract/caller.ts'
-import { type Bearer, isPlainSubject, type RejectReason } from '../../contract/index.ts'
+import type { Bearer, ForeignTokenClaims } from '../../contract/caller.ts'
+import type { RejectReason } from '../../contract/index.ts'
+import { isPlainSubject } from '../../contract/mint-evidence.ts'
 import type { IntrospectedIssuer, JwtIssuer } from './token-issuers.ts'
 
 /** Until the year 9999; what is later is no time. */

@@ -2,7 +2,8 @@
 // half written, stops the start.
 import * as z from 'zod'
 import { delimitedPrefixSchema, wordSchema } from '../../contract/access.ts'
-import { isPlainSubject, secretSchema } from '../../contract/index.ts'
+import { secretSchema } from '../../contract/index.ts'
+import { isPlainSubject } from '../../contract/mint-evidence.ts'
 import type { Secret } from '../../lib/secret.ts'
 
 /** Signatures with a key that only the issuer has. Secrets that both sides know are not among them. */

@@ -1,6 +1,6 @@
 // What comes in, and what an agent gets to read of it.
 import { expect } from 'vitest'
-import { validateMessage } from '../../../src/contract/index.ts'
+import { validateMessage } from '../../../src/contract/validate-message.ts'
 import { cpuMs } from '../../doubles/linear-time.ts'
 import type { Case } from '../conform.ts'
 import {

@@ -7,7 +7,7 @@ import { maxRawBytes, normalizeMail } from '../../../adapters/email/normalize/ma
 import { createReplyTokens } from '../../../adapters/email/threading.ts'
 import { type VerifyDeps, verifyMail } from '../../../adapters/email/verify.ts'
 import { mailAsRequest, type ReceivedMail } from '../../../adapters/email/wire/mail.ts'
-import { validateMessage } from '../../../src/contract/index.ts'
+import { validateMessage } from '../../../src/contract/validate-message.ts'
 import { webHmac } from '../../../src/lib/index.ts'
 import { type SeededRandom, seededRandom } from '../../chaos/seeded-random.ts'
 import { draftMail } from '../../doubles/signed-mails.ts'

@@ -1,5 +1,5 @@
 // Chains of agents, and what of a stream a run's log shows.
-import { validateMessage } from '../../../src/contract/index.ts'
+import { validateMessage } from '../../../src/contract/validate-message.ts'
 import { chainCue, loopFault, nextAgentChain } from '../../../src/identity/call-chain.ts'
 import { aMessage } from '../../doubles/inbox-drafts.ts'
 import { call, deskOf, looped } from '../../doubles/scripted-loop.ts'

@@ -1,5 +1,5 @@
 // Evidence and who is trusted to send it.
-import type { IdentityEvidence } from '../../../src/contract/index.ts'
+import type { IdentityEvidence } from '../../../src/contract/evidence.ts'
 import { createEvidenceAccess, readEvidenceRules } from '../../../src/identity/access-rules.ts'
 import { checkEvidence, delegatedSubjects } from '../../../src/identity/evidence.ts'
 import { admitForwarded, readTrustedIssuers } from '../../../src/identity/trust.ts'

@@ -1,8 +1,7 @@
 // What is a message, what is put right, what is refused.
 import { createHash } from 'node:crypto'
-import { validateMessage } from '../../../src/contract/index.ts'
 import { promptParts } from '../../../src/contract/parts.ts'
-import type { ValidationScope } from '../../../src/contract/validate-message.ts'
+import { type ValidationScope, validateMessage } from '../../../src/contract/validate-message.ts'
 import { createAccessPolicy } from '../../../src/identity/access-policy.ts'
 import { sanitizeMessage } from '../../../src/inbound/accept.ts'
 import { redactRaw } from '../../../src/inbound/stored-copy.ts'

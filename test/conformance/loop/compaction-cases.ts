@@ -2,7 +2,7 @@
 import { expect } from 'vitest'
 import { type CompactionPolicy, compact, compactionPolicy, type Summarizer } from '../../../src/agents/compaction.ts'
 import { textLine, toolCallLine, toolResultLine } from '../../../src/agents/messages.ts'
-import type { Envelope } from '../../../src/contract/index.ts'
+import type { Envelope } from '../../../src/contract/gateway-events.ts'
 import type { Case } from '../conform.ts'
 
 const lines = (count: number) =>

@@ -1,7 +1,8 @@
 // What a model is shown of a long conversation.
 import { expect } from 'vitest'
 import { createSlidingWindowPolicy, type SlidingWindowOptions } from '../../../src/agents/history-window.ts'
-import type { HistoricalMessage, Sender } from '../../../src/contract/index.ts'
+import type { Sender } from '../../../src/contract/index.ts'
+import type { HistoricalMessage } from '../../../src/contract/message.ts'
 import type { Case } from '../conform.ts'
 
 const sender = (name: string): Sender => ({ address: `@${name}@example.test`, auth_method: 'none', verified: false })

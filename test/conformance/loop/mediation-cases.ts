@@ -3,8 +3,8 @@ import { readPendingAction, toApprovalEnvelope } from '../../../src/agents/appro
 import { runtimeToolPending } from '../../../src/agents/tools/tool.ts'
 import { createResultTruncator } from '../../../src/agents/tools/tool-result.ts'
 import type { ToolRunnerDeps } from '../../../src/agents/tools/tool-runner.ts'
-import type { Fields } from '../../../src/contract/index.ts'
 import { asFields } from '../../../src/lib/index.ts'
+import type { Fields } from '../../../src/lib/json-value.ts'
 import { call, calling, deskOf, type Looped, looped, saying, told } from '../../doubles/scripted-loop.ts'
 import type { Case } from '../conform.ts'
 

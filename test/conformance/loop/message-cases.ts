@@ -12,7 +12,7 @@ import {
   toolResultLine,
   toProviderMessage,
 } from '../../../src/agents/messages.ts'
-import type { Envelope } from '../../../src/contract/index.ts'
+import type { Envelope } from '../../../src/contract/gateway-events.ts'
 import { type Case, refusal } from '../conform.ts'
 
 const approval = approvalLine('Publish it?', { action_id: 'a1', preview: { title: 'T' } }, { source: 'test' })

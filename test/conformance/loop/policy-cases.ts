@@ -5,7 +5,7 @@ import {
   runtimeToolPolicy,
   type VisibilityRequest,
 } from '../../../src/agents/policy/tool-policy.ts'
-import type { Fields } from '../../../src/contract/index.ts'
+import type { Fields } from '../../../src/lib/json-value.ts'
 import { declared } from '../../doubles/tool-call.ts'
 import type { Case } from '../conform.ts'
 

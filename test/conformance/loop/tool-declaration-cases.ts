@@ -3,7 +3,7 @@
 import { normalizeDeclarations } from '../../../src/agents/tools/catalog.ts'
 import { readDeclaration } from '../../../src/agents/tools/declaration.ts'
 import { bindParameters, modelSchema } from '../../../src/agents/tools/parameters.ts'
-import type { Fields } from '../../../src/contract/index.ts'
+import type { Fields } from '../../../src/lib/json-value.ts'
 import { declared, prepared } from '../../doubles/tool-call.ts'
 import type { Case } from '../conform.ts'
 

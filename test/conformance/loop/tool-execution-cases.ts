@@ -3,7 +3,7 @@ import { createToolCatalog, gatherTools, tierTools } from '../../../src/agents/t
 import { type MediatorContext, mediate, type PreToolMediator } from '../../../src/agents/tools/mediate.ts'
 import { normalizeCitations, normalizeToolResult } from '../../../src/agents/tools/tool-result.ts'
 import { prepareCall } from '../../../src/agents/tools/tool-runner.ts'
-import type { Fields } from '../../../src/contract/index.ts'
+import type { Fields } from '../../../src/lib/json-value.ts'
 import { declared, ran } from '../../doubles/tool-call.ts'
 import type { Case } from '../conform.ts'
 

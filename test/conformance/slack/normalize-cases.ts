@@ -1,5 +1,5 @@
 // What an event becomes. S40, which needs the books, is in accept-cases.ts.
-import type { ReceiveResult } from '../../../src/contract/index.ts'
+import type { ReceiveResult } from '../../../src/contract/adapter.ts'
 import { memoryNotes } from '../../doubles/memory-ttl-store.ts'
 import type { Case } from '../conform.ts'
 import { ada, adapterWith, arrived, bot, envelope, message, read, receive, wordsOf } from './slack-setup.ts'

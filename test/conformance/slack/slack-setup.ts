@@ -1,6 +1,7 @@
 // What the cases of Slack share: an adapter as the kit makes it, events in Slack's form, and what becomes of them.
 import { expect } from 'vitest'
-import type { Adapter, InboundEvent, InboundMessage, RawRequest, ReceiveResult } from '../../../src/contract/index.ts'
+import type { ReceiveResult } from '../../../src/contract/adapter.ts'
+import type { Adapter, InboundEvent, InboundMessage, RawRequest } from '../../../src/contract/index.ts'
 import { webHmac } from '../../../src/lib/index.ts'
 import type { JsonObject } from '../../../src/lib/json-value.ts'
 import { type AdapterFixtures, adapterFor } from '../../../src/testing/adapter-fixtures.ts'

@@ -1,6 +1,7 @@
 // Telegram cases that concern buttons, answers to clicks, guests and fallbacks, against a stand-in for the Bot API.
 
-import type { Adapter, ControlFacts, DeliveryOutcome } from '../../../src/contract/index.ts'
+import type { Adapter, DeliveryOutcome } from '../../../src/contract/index.ts'
+import type { ControlFacts } from '../../../src/contract/response.ts'
 import type { JsonObject } from '../../../src/lib/json-value.ts'
 import { adapterFor } from '../../../src/testing/adapter-fixtures.ts'
 import { apiFault, rateLimited, startTelegramApi, type TelegramApi } from '../../doubles/telegram-api.ts'

@@ -1,5 +1,6 @@
 // Polling: the cursor moves only after the commit, against a stand-in for the Bot API.
-import type { Adapter, PolledBatch } from '../../../src/contract/index.ts'
+import type { PolledBatch } from '../../../src/contract/adapter.ts'
+import type { Adapter } from '../../../src/contract/index.ts'
 import { adapterFor } from '../../../src/testing/adapter-fixtures.ts'
 import {
   apiFault,

@@ -1,7 +1,7 @@
 // Whether a chain of callers may go on: once here, and no further than we allow.
 
 import { expect, test } from 'vitest'
-import type { CallerContext } from '../../../src/contract/index.ts'
+import type { CallerContext } from '../../../src/contract/caller.ts'
 import { statement } from '../../../src/db/client.ts'
 import { createSweepStore } from '../../../src/db/retention.ts'
 import { admitChain } from '../../../src/turns/admit.ts'

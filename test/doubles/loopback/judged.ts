@@ -1,5 +1,6 @@
 // A loopback platform whose arrivals the test judges itself: what a channel may say of an arrival beside taking it.
-import type { Adapter, ChannelDefinition, InboundEvent, ReceiveResult } from '../../../src/contract/index.ts'
+import type { ReceiveResult } from '../../../src/contract/adapter.ts'
+import type { Adapter, ChannelDefinition, InboundEvent } from '../../../src/contract/index.ts'
 import { type LoopbackEvent, loopbackClientId } from './index.ts'
 
 /** Undefined: as the loopback channel judges it. */

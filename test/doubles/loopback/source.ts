@@ -1,5 +1,6 @@
 // A loopback platform that is asked instead of calling: what was not acknowledged comes again, from where the cursor stands.
-import type { Adapter, ChannelDefinition, PolledBatch, TransportAnswer } from '../../../src/contract/index.ts'
+import type { PolledBatch } from '../../../src/contract/adapter.ts'
+import type { Adapter, ChannelDefinition, TransportAnswer } from '../../../src/contract/index.ts'
 import { loopbackArrival } from './fixtures.ts'
 import { type LoopbackEvent, loopbackClientId } from './index.ts'
 

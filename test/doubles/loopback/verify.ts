@@ -1,6 +1,7 @@
 // Hop 2: an HMAC over the body, or over time and body where the sender states a time.
 
-import type { Hmac, RawRequest, VerifyResult } from '../../../src/contract/index.ts'
+import type { Hmac } from '../../../src/contract/channel.ts'
+import type { RawRequest, VerifyResult } from '../../../src/contract/index.ts'
 import { checkClockSkew, toHex, verifyHmacSha256, webHmac } from '../../../src/lib/index.ts'
 import type { Secret } from '../../../src/lib/secret.ts'
 

@@ -1,6 +1,6 @@
 // Names people give themselves: none of them hides, turns text around, or becomes a second line.
 import { expect, test } from 'vitest'
-import { validateMessage } from '../../../src/contract/index.ts'
+import { validateMessage } from '../../../src/contract/validate-message.ts'
 import { cleanName } from '../../../src/lib/clean-text.ts'
 import { aMessage } from '../../doubles/inbox-drafts.ts'
 

@@ -1,7 +1,8 @@
 // How agents listen in rooms, as an operator writes it down.
 import { expect, test } from 'vitest'
 import { readReplyPolicy } from '../../../src/config/connection-settings.ts'
-import type { ConnectionConfig, ReplyPolicySettings } from '../../../src/contract/index.ts'
+import type { ReplyPolicySettings } from '../../../src/contract/channel.ts'
+import type { ConnectionConfig } from '../../../src/contract/index.ts'
 
 function problemsOf(replyPolicy: unknown): readonly string[] {
   const problems: string[] = []

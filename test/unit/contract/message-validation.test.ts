@@ -1,9 +1,9 @@
 // What an agent may be given, what is put right on the way, what is refused and with which code.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type NormalizedMessage, validateMessage } from '../../../src/contract/index.ts'
+import type { NormalizedMessage } from '../../../src/contract/index.ts'
 import { promptParts } from '../../../src/contract/parts.ts'
-import type { ValidationScope } from '../../../src/contract/validate-message.ts'
+import { type ValidationScope, validateMessage } from '../../../src/contract/validate-message.ts'
 import { cleanName, cleanText } from '../../../src/lib/clean-text.ts'
 import { scaled } from '../../setup/scale.ts'
 

@@ -1,13 +1,8 @@
 // Who may say `verified`: only evidence. The lines marked as errors do not compile, and the checker holds us to it.
 import { describe, expect, expectTypeOf, test } from 'vitest'
-import {
-  type IdentityEvidence,
-  isPlainSubject,
-  mintEvidence,
-  type Sender,
-  unverifiedSender,
-  verifiedSender,
-} from '../../../src/contract/index.ts'
+import type { IdentityEvidence } from '../../../src/contract/evidence.ts'
+import { mintEvidence, type Sender, unverifiedSender, verifiedSender } from '../../../src/contract/index.ts'
+import { isPlainSubject } from '../../../src/contract/mint-evidence.ts'
 import { type PolicySender, senderSchema } from '../../../src/contract/sender.ts'
 
 const evidence = mintEvidence({

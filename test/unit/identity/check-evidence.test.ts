@@ -1,6 +1,6 @@
 // What evidence must look like, each fault with its code.
 import { describe, expect, test } from 'vitest'
-import type { IdentityEvidence } from '../../../src/contract/index.ts'
+import type { IdentityEvidence } from '../../../src/contract/evidence.ts'
 import { checkEvidence, limitForwardedEvidence, parseInstant } from '../../../src/identity/evidence.ts'
 import { at, audience, carriedEvidence, evidenceNow, ownEvidence } from '../../doubles/evidence.ts'
 

@@ -1,6 +1,7 @@
 // The question an agent may ask about its sender, and the order of strengths it may demand.
 import { expect, test } from 'vitest'
-import { assuranceClasses, type IdentityEvidence } from '../../../src/contract/index.ts'
+import type { IdentityEvidence } from '../../../src/contract/evidence.ts'
+import { assuranceClasses } from '../../../src/contract/mint-evidence.ts'
 import { atLeast, hasIdentity, type IdentityQuestion } from '../../../src/identity/evidence.ts'
 import { carriedEvidence, ownEvidence, senderWith } from '../../doubles/evidence.ts'
 

@@ -1,6 +1,6 @@
 // Which other gateway is believed, for what, and in which order that is found out.
 import { describe, expect, test } from 'vitest'
-import type { IdentityEvidence } from '../../../src/contract/index.ts'
+import type { IdentityEvidence } from '../../../src/contract/evidence.ts'
 import { delegatedSubjects } from '../../../src/identity/evidence.ts'
 import { admitForwarded, readTrustedIssuers, type SignatureCode } from '../../../src/identity/trust.ts'
 import { at, audience, carriedEvidence, evidenceNow, ownEvidence } from '../../doubles/evidence.ts'

@@ -1,7 +1,8 @@
 // What a message answers, as a turn is shown it: within its bounds, once, and never a reason to fail.
 import { expect, test } from 'vitest'
 import type { AgentContext } from '../../../src/agents/context.ts'
-import type { AncestorMessage, AncestorsRequest, Envelope } from '../../../src/contract/index.ts'
+import type { Envelope } from '../../../src/contract/gateway-events.ts'
+import type { AncestorMessage, AncestorsRequest } from '../../../src/contract/optional-verbs.ts'
 import { type AncestorsContext, fetchAncestors } from '../../../src/turns/thread-ancestors.ts'
 
 type Around = (asked: AncestorsRequest, signal: AbortSignal) => Promise<readonly AncestorMessage[]>

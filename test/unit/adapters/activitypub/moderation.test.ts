@@ -1,7 +1,7 @@
 // Whom a rule of the operator is about, and how much one server may send.
 import { describe, expect, test } from 'vitest'
 import { isPeerListed } from '../../../../adapters/activitypub/moderation.ts'
-import { createRateLimiter } from '../../../../src/contract/index.ts'
+import { createRateLimiter } from '../../../../src/lib/rate-limiter.ts'
 
 const mallory = 'https://sub.bad.example/users/mallory'
 

@@ -4,7 +4,8 @@
 
 import { describe, expect, test } from 'vitest'
 import { aguiChannel } from '../../../../adapters/agui/index.ts'
-import type { InboundMessage, RawRequest, ReceiveResult, WatchResult } from '../../../../src/contract/index.ts'
+import type { ReceiveResult, WatchResult } from '../../../../src/contract/adapter.ts'
+import type { InboundMessage, RawRequest } from '../../../../src/contract/index.ts'
 import { webHmac } from '../../../../src/lib/index.ts'
 import type { JsonObject } from '../../../../src/lib/json-value.ts'
 import { bytesOf } from '../../../../src/testing/adapter-contract.ts'

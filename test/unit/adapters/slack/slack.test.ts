@@ -6,7 +6,7 @@ import { createWebApiCaller } from '../../../../adapters/slack/deliver/web-api.t
 import { slack, slackChannel } from '../../../../adapters/slack/index.ts'
 import { endRemovedInstallation } from '../../../../adapters/slack/oauth/installations.ts'
 import { renderSlack } from '../../../../adapters/slack/render/reply.ts'
-import type { Installations } from '../../../../src/contract/index.ts'
+import type { Installations } from '../../../../src/contract/channel.ts'
 import type { JsonObject } from '../../../../src/lib/json-value.ts'
 import { secret } from '../../../../src/lib/secret.ts'
 import { attemptAt, replySaying } from '../../../../src/testing/adapter-contract-outbound.ts'

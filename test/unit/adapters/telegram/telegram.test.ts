@@ -2,7 +2,8 @@
 // each of them stands is listed in test/conformance/telegram/coverage.ts.
 import { describe, expect, test } from 'vitest'
 import { telegram, telegramChannel } from '../../../../adapters/telegram/index.ts'
-import type { InboundEvent, InboundMessage, RawRequest, ReceiveResult } from '../../../../src/contract/index.ts'
+import type { ReceiveResult } from '../../../../src/contract/adapter.ts'
+import type { InboundEvent, InboundMessage, RawRequest } from '../../../../src/contract/index.ts'
 import { bytesOf } from '../../../../src/testing/adapter-contract.ts'
 import { type AdapterFixtures, adapterFor } from '../../../../src/testing/adapter-fixtures.ts'
 import { fixtures } from '../../../fixtures/telegram/index.ts'

@@ -12,8 +12,8 @@ import {
 import { createToolCatalog } from '../../../../src/agents/tools/catalog.ts'
 import type { ToolResult } from '../../../../src/agents/tools/tool.ts'
 import { createResultTruncator, storedResult } from '../../../../src/agents/tools/tool-result.ts'
-import type { Fields } from '../../../../src/contract/index.ts'
 import { truncateToBytes } from '../../../../src/lib/index.ts'
+import type { Fields } from '../../../../src/lib/json-value.ts'
 import { declared } from '../../../doubles/tool-call.ts'
 
 const none = createToolCatalog([])

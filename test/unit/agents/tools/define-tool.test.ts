@@ -2,7 +2,7 @@
 import { expect, expectTypeOf, test } from 'vitest'
 import * as z from 'zod'
 import { defineTool, type Tool, toolExecutors } from '../../../../src/agents/tools/define-tool.ts'
-import type { Fields } from '../../../../src/contract/index.ts'
+import type { Fields } from '../../../../src/lib/json-value.ts'
 import { ran } from '../../../doubles/tool-call.ts'
 
 const weather = defineTool({

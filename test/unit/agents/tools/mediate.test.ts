@@ -7,7 +7,7 @@ import { createToolCatalog } from '../../../../src/agents/tools/catalog.ts'
 import { approvalRequired } from '../../../../src/agents/tools/tool.ts'
 import { createResultTruncator } from '../../../../src/agents/tools/tool-result.ts'
 import { createToolRunner, type ToolRunnerDeps } from '../../../../src/agents/tools/tool-runner.ts'
-import type { Fields } from '../../../../src/contract/index.ts'
+import type { Fields } from '../../../../src/lib/json-value.ts'
 import { declared } from '../../../doubles/tool-call.ts'
 
 const { signal } = new AbortController()

@@ -1,6 +1,7 @@
 // The commands of the channel beside a gateway of this process: what they ask is asked of its own connection.
 import { activityPubCommands } from '../../../../../adapters/activitypub/doctor/commands.ts'
-import type { CommandFlags, CommandResult, OperatingContext } from '../../../../../src/contract/index.ts'
+import type { OperatingContext } from '../../../../../src/contract/channel-command.ts'
+import type { CommandFlags, CommandResult } from '../../../../../src/contract/index.ts'
 import type { JsonObject } from '../../../../../src/lib/json-value.ts'
 import type { FediverseGateway } from '../../../../doubles/fediverse-gateway.ts'
 

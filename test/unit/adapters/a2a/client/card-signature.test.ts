@@ -2,7 +2,7 @@
 import { exportJWK, FlattenedSign, generateKeyPair, type JWK } from 'jose'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { isSignedBy } from '../../../../../adapters/a2a/protocol/card-signature.ts'
-import type { Fields } from '../../../../../src/contract/index.ts'
+import type { Fields } from '../../../../../src/lib/json-value.ts'
 
 const card: Fields = {
   version: '1',

@@ -1,6 +1,7 @@
 // An operation as the gateway runs it, on records in memory: what it changes is changed in one go, and once by its name.
 
-import type { Operations, ProtocolReply, Records } from '../../../../../src/contract/index.ts'
+import type { Operations, Records } from '../../../../../src/contract/index.ts'
+import type { ProtocolReply } from '../../../../../src/contract/records.ts'
 import type { JsonObject } from '../../../../../src/lib/json-value.ts'
 
 export type Outcome = {

@@ -7,14 +7,8 @@ import { createDocumentUrls, type DocumentUrls } from '../../../../../adapters/a
 import { type ActorKeys, createActorKeys } from '../../../../../adapters/activitypub/signatures/own-keys.ts'
 import type { Visibility } from '../../../../../adapters/activitypub/wire/activity.ts'
 import { noteFamily, outboxFamily, outboxKey } from '../../../../../adapters/activitypub/wire/delivery.ts'
-import type {
-  AgentProfile,
-  ChannelKeys,
-  FileSource,
-  ListenResult,
-  RawRequest,
-  Records,
-} from '../../../../../src/contract/index.ts'
+import type { ChannelKeys } from '../../../../../src/contract/channel.ts'
+import type { AgentProfile, FileSource, ListenResult, RawRequest, Records } from '../../../../../src/contract/index.ts'
 import type { JsonObject } from '../../../../../src/lib/json-value.ts'
 import { memoryRecords } from '../../../../../src/testing/memory-records.ts'
 import { idleDoor } from '../../../../../src/testing/serve-context.ts'

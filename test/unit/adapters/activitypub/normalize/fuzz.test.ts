@@ -3,7 +3,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { withoutLeadingMention } from '../../../../../adapters/activitypub/normalize/parts.ts'
-import { validateMessage } from '../../../../../src/contract/index.ts'
+import { validateMessage } from '../../../../../src/contract/validate-message.ts'
 import { aCreate, alice, aNote, readAs, us } from '../../../../conformance/activitypub/message-setup.ts'
 import { isLinear } from '../../../../doubles/linear-time.ts'
 import { scaled } from '../../../../setup/scale.ts'

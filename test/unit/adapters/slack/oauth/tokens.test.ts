@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { endRemovedInstallation } from '../../../../../adapters/slack/oauth/installations.ts'
 import { createInstallationTokens } from '../../../../../adapters/slack/oauth/tokens.ts'
-import type { Installation } from '../../../../../src/contract/index.ts'
+import type { Installation } from '../../../../../src/contract/channel.ts'
 import { secret } from '../../../../../src/lib/secret.ts'
 import { type MemoryInstallations, memoryInstallations } from '../../../../doubles/memory-installations.ts'
 import { type SlackOauth, startSlackOauth } from '../../../../doubles/slack-oauth.ts'

@@ -1,8 +1,8 @@
 // The rate limiter: how much one sender, server or connection may send at once, counted by this process; what is beyond it is
 // told to come later. Only what was proven counts: no sender uses up the share of another by naming them.
 
-import { LruMap } from '../lib/cache.ts'
-import type { RateLimit } from './capabilities.ts'
+import type { RateLimit } from '../contract/capabilities.ts'
+import { LruMap } from './cache.ts'
 
 export interface RateLimiter {
   /** Undefined: it may come in. Else the seconds after which it may be tried again. Counts nothing. */
