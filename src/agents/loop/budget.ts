@@ -11,13 +11,6 @@ export type Budget = {
   readonly remaining: () => number
 }
 
-/** What a run lets those use whom it asks. Each answers the budget that is used up, if one is. */
-export type SharedBudgets = {
-  readonly spend: (name: string, by: number) => Budget | undefined
-  /** Asked before a turn begins: time passes by itself. */
-  readonly spent: () => Budget | undefined
-}
-
 export function createBudget(limit: BudgetLimit): Budget {
   const ceiling = Math.max(1, Math.trunc(limit.ceiling))
   let current = Math.max(0, limit.current ?? 0)
@@ -45,4 +38,40 @@ export function createBudgets(limits: readonly BudgetLimit[]): ReadonlyMap<strin
 export function budgetDimension(name: string): string {
   if (name === 'wall_clock_seconds') return 'wall_clock'
   return name.startsWith('tool_calls') ? 'tool_calls' : name
+}
+
+// A run shares its budgets with the agents it asks: each of them spends from the same total.
+
+/** What a run lets those use whom it asks. Each answers the budget that is used up, if one is. */
+export type SharedBudgets = {
+  readonly spend: (name: string, by: number) => Budget | undefined
+  /** Asked before a turn begins: time passes by itself. */
+  readonly spent: () => Budget | undefined
+}
+
+/** The run that shares them. */
+type SharingRun = {
+  readonly budgets: ReadonlyMap<string, Budget>
+  /** Those of the run that asked this one. */
+  readonly within: SharedBudgets | undefined
+  tokensElsewhere: number
+}
+
+/** The budgets a developer declared; how often one model may be asked without any is its own affair. */
+export function shareBudgets(state: SharingRun, limits: readonly BudgetLimit[], countTime: () => void): SharedBudgets {
+  const declared = new Set(limits.map(({ name }) => name))
+  const declaredBudget = (name: string) => (declared.has(name) ? state.budgets.get(name) : undefined)
+  return {
+    spend(name, by) {
+      if (name === 'tokens') state.tokensElsewhere += by
+      const budget = declaredBudget(name)
+      budget?.increment(by)
+      const above = state.within?.spend(name, by)
+      return budget?.isExceeded() === true ? budget : above
+    },
+    spent() {
+      countTime()
+      return [...declared].map(declaredBudget).find((budget) => budget?.isExceeded()) ?? state.within?.spent()
+    },
+  }
 }

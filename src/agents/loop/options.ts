@@ -19,11 +19,7 @@ export type CompactView = (
 /** Rules that keep a run from ending before what it must do is done. */
 export type CompletionGate = (messages: readonly Envelope[]) => Fields | undefined
 
-export type RunControl = {
-  readonly start: () => Promise<{ readonly code: string; readonly message: string } | undefined>
-  readonly isCancelled: () => Promise<boolean>
-  readonly finish: (status: string) => Promise<{ readonly code: string; readonly message: string } | undefined>
-}
+type RunRefusal = { readonly code: string; readonly message: string }
 
 export type TranscriptLock = {
   readonly acquire: (sessionId: string, ttlSeconds: number) => Promise<string | null>
@@ -63,7 +59,12 @@ export type LoopOptions = {
   readonly failureGuard?: ReturnType<typeof createFailureGuard>
   readonly compact?: CompactView
   readonly interruptSource?: InterruptSource
-  readonly runControl?: RunControl
+  /** Who the run belongs to: asked before it begins, whether it was cancelled before every turn, and told how it ended. */
+  readonly runControl?: {
+    readonly start: () => Promise<RunRefusal | undefined>
+    readonly isCancelled: () => Promise<boolean>
+    readonly finish: (status: string) => Promise<RunRefusal | undefined>
+  }
   readonly lock?: TranscriptLock
   readonly lockTtlSeconds?: number
   readonly persist?: (result: ConversationResult) => Promise<unknown>

@@ -7,7 +7,7 @@ import type { Fields } from '../../lib/json-value.ts'
 import { besideResults, normalizeMessages, pruneOrphans, textLine } from '../messages.ts'
 import type { ModelRequest, ModelTurn } from '../models/model.ts'
 import { modelDeclaration } from '../tools/parameters.ts'
-import type { Budget } from './budget.ts'
+import { type Budget, shareBudgets } from './budget.ts'
 import { addUsage, type ConversationResult, normalizeResult } from './conversation-result.ts'
 import { hearInterrupts, markRunCancelled, stopIfCancelled } from './interrupts.ts'
 import type { LoopOptions } from './options.ts'
@@ -19,7 +19,6 @@ import {
   type RunState,
   recordEvent,
   resumePoint,
-  shareBudgets,
   spendBudget,
   stopRun,
 } from './run-state.ts'
@@ -38,7 +37,7 @@ export async function runLoop(input: readonly unknown[], options: LoopOptions): 
   refuseContradictions(options)
   const state = createRunState(normalizeMessages(input), options)
   reportDeclarations(state, options)
-  options.onBudgets?.(shareBudgets(state, options, () => void updateTimeBudget(state, options)))
+  options.onBudgets?.(shareBudgets(state, options.budgets ?? [], () => void updateTimeBudget(state, options)))
   const refusal = await options.runControl?.start()
   if (refusal !== undefined) {
     // The run belongs to another process: it is neither finished nor persisted by us.

@@ -1,5 +1,5 @@
 // How a run begins, is watched, kept, interrupted and ended.
-import type { LoopOptions, RunControl, TranscriptLock } from '../../../src/agents/loop/options.ts'
+import type { LoopOptions, TranscriptLock } from '../../../src/agents/loop/options.ts'
 import { approvalLine } from '../../../src/agents/messages.ts'
 import { createSpinGuard } from '../../../src/agents/tools/call-guards.ts'
 import { runtimeToolPending } from '../../../src/agents/tools/tool.ts'
@@ -11,6 +11,8 @@ const throwing = () => {
 }
 const hello: Script = [{ content: 'hello' }]
 const texts = (messages: readonly { readonly content: unknown }[]) => messages.map(({ content }) => content)
+
+type RunControl = NonNullable<LoopOptions['runControl']>
 
 /** Run control that lets everything happen and remembers how it ended. */
 function control(fields: Partial<RunControl> = {}): RunControl & { readonly ends: string[] } {
