@@ -63,63 +63,8 @@ export function statement(name: string, text: string): Statement {
   return { name, text }
 }
 
-/** How a driver runs statements; what it throws is the driver's own. */
-export interface Driver {
-  run<Row>(statement: Statement, params: readonly Param[]): Promise<readonly Row[]>
-  script(statement: Statement): Promise<unknown>
-}
-
 /** Told of every statement how it ended. */
 export type Outcomes = { readonly succeeded: () => void; readonly failed: (error: GatewayError) => void }
-
-/** A driver's statements as ours: named in failpoints, its errors translated, a lost race run again. */
-export function createSql(driver: Driver, failpoint: Failpoint | undefined, outcomes?: Outcomes): Sql {
-  return {
-    async script(asked) {
-      try {
-        await driver.script(asked)
-      } catch (error) {
-        throw toStorageError(asked.name, error)
-      }
-    },
-    async query<Row>(asked: Statement, params: readonly Param[]): Promise<readonly Row[]> {
-      await failpoint?.(`before:${asked.name}`)
-      const rows = await attempt<Row>(driver, asked, params, { triesLeft: 3, outcomes })
-      outcomes?.succeeded()
-      await failpoint?.(`after:${asked.name}`, rows.length)
-      return rows
-    },
-  }
-}
-
-async function attempt<Row>(
-  driver: Driver,
-  asked: Statement,
-  params: readonly Param[],
-  { triesLeft, outcomes }: { readonly triesLeft: number; readonly outcomes: Outcomes | undefined },
-): Promise<readonly Row[]> {
-  try {
-    return await driver.run<Row>(asked, params)
-  } catch (error) {
-    if (isTransientConflict(error) && triesLeft > 0)
-      return attempt(driver, asked, params, { triesLeft: triesLeft - 1, outcomes })
-    const failure = toStorageError(asked.name, hasUnstorableText(error, params) ? unstorableText(error) : error)
-    outcomes?.failed(failure)
-    throw failure
-  }
-}
-
-/**
- * NUL cannot be stored as text. Depending on how a value travels the server says so (22021), or calls the message broken (08P01), which
- * would blame the database for what a row holds.
- */
-function hasUnstorableText(error: unknown, params: readonly Param[]): boolean {
-  return readSqlState(error) === '08P01' && params.some((param) => JSON.stringify(param)?.includes('\\u0000') === true)
-}
-
-function unstorableText(error: unknown): object {
-  return Object.assign(new Error('a value holds NUL, which is no text', { cause: error }), { code: '22021' })
-}
 
 /** Turns a driver's error into ours: a code to act on, and never a parameter or a row in its text. */
 export function toStorageError(name: string, error: unknown): GatewayError {
@@ -153,13 +98,7 @@ export function storageRemedy(sqlstate: string): string {
   return remedies[sqlstate] ?? 'check that the database is up and its address is right'
 }
 
-/** Deadlock and serialization faults: the statement did nothing and may simply run again. */
-function isTransientConflict(error: unknown): boolean {
-  const code = readSqlState(error)
-  return code === '40P01' || code === '40001'
-}
-
-function readSqlState(error: unknown): string {
+export function readSqlState(error: unknown): string {
   if (error instanceof GatewayError) return String(error.details['sqlstate'] ?? '')
   const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
   return typeof code === 'string' ? code : ''

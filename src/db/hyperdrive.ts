@@ -1,8 +1,8 @@
 // PostgreSQL through Hyperdrive: a pool outside the isolate, in transaction mode. One client per invocation, because a
 // socket belongs to the invocation that opened it. No session settings: a pool in transaction mode keeps none.
 import postgres from 'postgres'
-import { createSql, type Database, type Failpoint, type Sql, toStorageError } from './client.ts'
-import { createPostgresDriver, runTransaction } from './postgres.ts'
+import { type Database, type Failpoint, type Sql, toStorageError } from './client.ts'
+import { createSql, runTransaction } from './postgres.ts'
 
 const acceptDeadlineMs = 2_000
 
@@ -21,10 +21,7 @@ export function openHyperdrive(options: HyperdriveOptions): Database {
     prepare: true,
     fetch_types: false,
   })
-  const sql = createSql(
-    createPostgresDriver(() => client),
-    options.failpoint,
-  )
+  const sql = createSql(() => client, options.failpoint)
   return {
     // Gateways on Node may share the database, and they listen.
     isShared: true,

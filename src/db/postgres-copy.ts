@@ -1,8 +1,8 @@
 // One connection to PostgreSQL that streams whole tables out and in with COPY: what a backup and a restore work on.
 import type { Readable, Writable } from 'node:stream'
 import postgres from 'postgres'
-import { createSql, type Sql, toStorageError } from './client.ts'
-import { createPostgresDriver, splitSocket } from './postgres.ts'
+import { type Sql, toStorageError } from './client.ts'
+import { createSql, splitSocket } from './postgres.ts'
 
 export type CopyTable = { readonly name: string; readonly columns: readonly string[] }
 
@@ -41,10 +41,7 @@ export async function inCopyTransaction<T>(
     return await new Promise<T>((resolve, reject) => {
       const isolation = mode === 'snapshot' ? 'isolation level repeatable read read only' : ''
       const runCopy = async (tx: postgres.TransactionSql): Promise<void> => {
-        const sql = createSql(
-          createPostgresDriver(() => tx),
-          undefined,
-        )
+        const sql = createSql(() => tx, undefined)
         const copying: CopySql = {
           ...sql,
           copyOut: (table) => copyOut(tx, table),

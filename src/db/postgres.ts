@@ -3,12 +3,13 @@
 import postgres from 'postgres'
 import { type GatewayError, isGatewayError } from '../lib/errors.ts'
 import {
-  createSql,
   type Database,
-  type Driver,
   type Failpoint,
   type Outcomes,
+  type Param,
+  readSqlState,
   type Sql,
+  type Statement,
   type StorageFault,
   storageRemedy,
   toStorageError,
@@ -138,12 +139,9 @@ export function openPostgres(options: PostgresOptions): Database {
   return {
     isShared: options.isShared ?? true,
     faults: () => [accepting.fault(), working.fault()].filter((fault) => fault !== undefined),
-    ...createSql(createPostgresDriver(work.client), options.failpoint, working),
-    accepting: createSql(createPostgresDriver(accept.client), options.failpoint, accepting),
-    observing: createSql(
-      createPostgresDriver(() => observer),
-      options.failpoint,
-    ),
+    ...createSql(work.client, options.failpoint, working),
+    accepting: createSql(accept.client, options.failpoint, accepting),
+    observing: createSql(() => observer, options.failpoint),
     transaction: (steps) => runTransaction(work.client(), options.failpoint, steps, working),
     async listen(onWake) {
       // No other process has work to announce.
@@ -175,14 +173,63 @@ function isWakingWork(text: string): text is WakingWork {
 
 export type PostgresClient = postgres.Sql<Record<string, never>>
 
-/** `client` is asked for every statement: a pool may have been made anew. */
-export function createPostgresDriver(client: () => { unsafe: PostgresClient['unsafe'] }): Driver {
+/** Asked for every statement: a pool may have been made anew. */
+type RunningClient = () => { unsafe: PostgresClient['unsafe'] }
+
+/** The driver's statements as ours: named in failpoints, its errors translated, a lost race run again. */
+export function createSql(client: RunningClient, failpoint: Failpoint | undefined, outcomes?: Outcomes): Sql {
   return {
-    run: async (statement, params) =>
-      // Rows come back as the statement's own columns; the store that wrote the statement states their type.
-      (await client().unsafe(statement.text, [...params], { prepare: true })) as unknown as never,
-    script: async (statement) => client().unsafe(statement.text).simple(),
+    async script(asked) {
+      try {
+        await client().unsafe(asked.text).simple()
+      } catch (error) {
+        throw toStorageError(asked.name, error)
+      }
+    },
+    async query<Row>(asked: Statement, params: readonly Param[]): Promise<readonly Row[]> {
+      await failpoint?.(`before:${asked.name}`)
+      const rows = await attempt<Row>(client, asked, params, { triesLeft: 3, outcomes })
+      outcomes?.succeeded()
+      await failpoint?.(`after:${asked.name}`, rows.length)
+      return rows
+    },
   }
+}
+
+async function attempt<Row>(
+  client: RunningClient,
+  asked: Statement,
+  params: readonly Param[],
+  { triesLeft, outcomes }: { readonly triesLeft: number; readonly outcomes: Outcomes | undefined },
+): Promise<readonly Row[]> {
+  try {
+    // Rows come back as the statement's own columns; the store that wrote the statement states their type.
+    return (await client().unsafe(asked.text, [...params], { prepare: true })) as unknown as readonly Row[]
+  } catch (error) {
+    if (isTransientConflict(error) && triesLeft > 0)
+      return attempt(client, asked, params, { triesLeft: triesLeft - 1, outcomes })
+    const failure = toStorageError(asked.name, hasUnstorableText(error, params) ? unstorableText(error) : error)
+    outcomes?.failed(failure)
+    throw failure
+  }
+}
+
+/**
+ * NUL cannot be stored as text. Depending on how a value travels the server says so (22021), or calls the message broken (08P01), which
+ * would blame the database for what a row holds.
+ */
+function hasUnstorableText(error: unknown, params: readonly Param[]): boolean {
+  return readSqlState(error) === '08P01' && params.some((param) => JSON.stringify(param)?.includes('\\u0000') === true)
+}
+
+function unstorableText(error: unknown): object {
+  return Object.assign(new Error('a value holds NUL, which is no text', { cause: error }), { code: '22021' })
+}
+
+/** Deadlock and serialization faults: the statement did nothing and may simply run again. */
+function isTransientConflict(error: unknown): boolean {
+  const code = readSqlState(error)
+  return code === '40P01' || code === '40001'
 }
 
 export async function runTransaction<T>(
@@ -192,15 +239,7 @@ export async function runTransaction<T>(
   outcomes?: Outcomes,
 ): Promise<T> {
   try {
-    return (await client.begin((tx) =>
-      work(
-        createSql(
-          createPostgresDriver(() => tx),
-          failpoint,
-          outcomes,
-        ),
-      ),
-    )) as T
+    return (await client.begin((tx) => work(createSql(() => tx, failpoint, outcomes)))) as T
   } catch (error) {
     if (isGatewayError(error)) throw error
     // To begin or to commit.
