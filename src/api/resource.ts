@@ -2,7 +2,7 @@
 // and its method of the client are derived.
 import type { Context, Hono } from 'hono'
 import * as z from 'zod'
-import type { TokenScope } from '../identity/tokens.ts'
+import type { TokenScope } from '../db/tokens.ts'
 import { GatewayError } from '../lib/errors.ts'
 import { readBody } from '../lib/index.ts'
 import type { Fields, Json, JsonObject } from '../lib/json-value.ts'

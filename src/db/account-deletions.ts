@@ -1,6 +1,5 @@
 // Deleted accounts: people who deleted their account on a platform, and the statements that erase what they said there, step by
 // step.
-import type { AccountDeletion, AccountDeletionStore } from '../identity/erase.ts'
 import { type Database, statement, storableJson, unindexed } from './client.ts'
 import {
   createCountQuery,
@@ -14,21 +13,36 @@ import {
 import { anAddress, leaver, strayStatements } from './erase-traces.ts'
 import { turnedBy } from './thread-names.ts'
 
-type AccountDeletionRow = Omit<AccountDeletion, 'from'> & EraseCursor
-
-export function createAccountDeletionStore(database: Database, tenant: string): AccountDeletionStore {
-  return {
-    async claim(leaseMs) {
-      const [row] = await database.query<AccountDeletionRow>(claimAccountDeletion, [tenant, leaseMs])
-      if (row === undefined) return undefined
-      const { phase, after, ...deletion } = row
-      return { ...deletion, from: phase === 'conversations' && after === null ? null : { phase, after } }
-    },
-    reach: (deletion) => createReach(database, tenant, deletion),
-  }
+/** One subject of one connection, and until when; `epoch` is of the process that holds it now. */
+export type AccountDeletion = {
+  readonly connection: string
+  readonly subject: string
+  readonly at: string
+  readonly epoch: number
+  /** Where the last piece ended; null: nowhere yet. */
+  readonly from: EraseCursor | null
 }
 
-function createReach(database: Database, tenant: string, { from: _, ...deletion }: AccountDeletion): ErasingStore {
+type AccountDeletionRow = Omit<AccountDeletion, 'from'> & EraseCursor
+
+/** The one that has waited longest, leased to this process for `leaseMs`. */
+export async function claimAccountDeletion(
+  database: Database,
+  tenant: string,
+  leaseMs: number,
+): Promise<AccountDeletion | undefined> {
+  const [row] = await database.query<AccountDeletionRow>(claimAccountDeletionSql, [tenant, leaseMs])
+  if (row === undefined) return undefined
+  const { phase, after, ...deletion } = row
+  return { ...deletion, from: phase === 'conversations' && after === null ? null : { phase, after } }
+}
+
+/** Reaches what this erasure is about, and nothing else. */
+export function reachAccountDeletion(
+  database: Database,
+  tenant: string,
+  { from: _, ...deletion }: AccountDeletion,
+): ErasingStore {
   const one = createCountQuery(database, tenant)
   const whom = storableJson(deletion)
   const eraseStrays = receiptEraser(database, tenant, strayStatements)
@@ -70,7 +84,7 @@ export const phaseAgain = (row: string): string =>
  * The first to take it writes down, before anything is erased, whether its receipts have to be walked: what belongs to a conversation
  * was said by a person who takes part in it, and the rest is found by its index.
  */
-export const claimAccountDeletion = statement(
+export const claimAccountDeletionSql = statement(
   'claim_account_deletion',
   `
 update account_deletions f set epoch = f.epoch + 1, due_at = now() + $2::float8 * interval '1 ms',

@@ -1,12 +1,16 @@
 // Keys that signed URLs of files are signed with: generated once, whichever replica asks first, and sealed before they come here.
 
-import type { SigningKey, SigningKeys } from '../files/attachment.ts'
 import { GatewayError } from '../lib/errors.ts'
 import type { IdSource } from '../lib/ids.ts'
 import { toHex } from '../lib/index.ts'
 import { auditLines } from './audit.ts'
 import { type Database, statement } from './client.ts'
 import type { Seal } from './installations.ts'
+
+export type SigningKey = { readonly id: string; readonly secret: Uint8Array }
+
+/** Keys are rows, so that every replica verifies what another one signed. */
+export type SigningKeys = ReturnType<typeof createSigningKeys>
 
 export type SigningKeyOptions = {
   readonly tenant: string
@@ -25,10 +29,7 @@ export function signingKeySealContext(tenant: string, id: string): string {
   return JSON.stringify([tenant, 'signing-key', id])
 }
 
-export function createSigningKeys(
-  database: Database,
-  { tenant, newId, fillRandom, seal }: SigningKeyOptions,
-): SigningKeys {
+export function createSigningKeys(database: Database, { tenant, newId, fillRandom, seal }: SigningKeyOptions) {
   const makeSigningKey = async (): Promise<{ readonly id: string; readonly sealed: string }> => {
     const bytes = new Uint8Array(secretBytes)
     fillRandom(bytes)
@@ -40,7 +41,8 @@ export function createSigningKeys(
     return { id, secret: hexToBytes(hex) }
   }
   return {
-    async current() {
+    /** The one to sign with; made at the first call, once, whichever replica asks. */
+    async current(): Promise<SigningKey> {
       const [known] = await database.query<Row>(findCurrentKey, [tenant])
       if (known !== undefined) return openSigningKey(known)
       const made = await makeSigningKey()
@@ -51,12 +53,14 @@ export function createSigningKeys(
         })
       return openSigningKey(row)
     },
-    async find(id) {
+    /** One to verify with: the current one or one retired within the last hour. Undefined: no replica of ours made it. */
+    async find(id: string): Promise<SigningKey | undefined> {
       // An invented id is answered with no; the database would fail, since it is no uuid.
       const [row] = uuid.test(id) ? await database.query<Row>(findKey, [tenant, id]) : []
       return row === undefined ? undefined : openSigningKey(row)
     },
-    async rotate(actor) {
+    /** A new current key; older handles end within the hour. */
+    async rotate(actor: string): Promise<void> {
       const made = await makeSigningKey()
       await database.query(rotateKey, [tenant, made.id, made.sealed, actor])
     },

@@ -1,12 +1,45 @@
 // Tasks of one connection, as their owners see them. Credentials for a caller's push receiver are sealed before they come here.
 
-import type { PushConfig, Task, TaskWait } from '../contract/index.ts'
-import type { TaskLogPosition, TaskRecord, TaskStore, TaskUpdates } from '../tasks/task-log.ts'
+import type { NormalizedResponse, PushConfig, Task, TaskState, TaskWait } from '../contract/index.ts'
+import type { TaskPage, TaskQuery } from '../contract/tasks.ts'
+import type { JsonObject } from '../lib/json-value.ts'
 import { type Database, instantNow, isoTime, statement, unindexed } from './client.ts'
 import type { Seal } from './installations.ts'
 import { rowVersion } from './row-version.ts'
 import { cancelRunSql } from './runs.ts'
 import { isShownEventSql, line, task, taskColumns, taskRecordSql } from './task-snapshot.ts'
+
+// Rows of tasks, the log of their turns, and where callers want to be notified. Scoped to one connection.
+
+/** Whose tasks are meant. Null: of a caller that knows the id. */
+export type TaskOwner = string | null
+
+/** A line of a task's log as it is stored: place of its turn, number in it, what happened. */
+export type TaskLogLine = {
+  readonly order: number
+  readonly seq: number
+  readonly runId: string
+  readonly at: string
+  readonly event: JsonObject
+}
+
+/** What is read of a task for a watcher that was away: its state as it is now, and lines after a place, all at one moment. */
+export type TaskUpdates = {
+  readonly state: TaskState
+  readonly stateAt: string
+  readonly said: NormalizedResponse | null
+  readonly lines: readonly TaskLogLine[]
+}
+
+export type TaskRecord = {
+  readonly task: Task
+  /** What was asked, as its protocol wrote it. */
+  readonly asked: readonly { readonly payload: JsonObject; readonly at: string }[]
+  /** Ends and words of its turns, oldest first. */
+  readonly lines: readonly TaskLogLine[]
+}
+
+export type TaskLogPosition = { readonly order: number; readonly seq: number }
 
 type TaskStoreOptions = {
   readonly tenant: string
@@ -23,7 +56,9 @@ const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 /** In the audit log, and in the answer to who stopped it. */
 const taskOwner = 'task owner'
 
-export function createTaskStore(database: Database, options: TaskStoreOptions): TaskStore {
+export type TaskStore = ReturnType<typeof createTaskStore>
+
+export function createTaskStore(database: Database, options: TaskStoreOptions) {
   const { tenant, connection } = options
   /** An id that is no uuid of ours belongs to no task. */
   const queryOwnTask = async <Row>(
@@ -32,37 +67,39 @@ export function createTaskStore(database: Database, options: TaskStoreOptions): 
     ...more: readonly (string | number | null)[]
   ) => (uuid.test(id) ? database.query<Row>(statement, [tenant, connection, id, ...more]) : [])
   return {
-    async ofMessage(inboxId) {
+    async ofMessage(inboxId: string): Promise<string | undefined> {
       const [row] = await queryOwnTask<{ readonly id: string }>(taskOfMessage, inboxId)
       return row?.id
     },
-    async placeBefore(inboxId) {
+    /** The last line of its task before the message's turn; before it has one, the last there is. Undefined: none. */
+    async placeBefore(inboxId: string): Promise<TaskLogPosition | undefined> {
       const [row] = await queryOwnTask<TaskLogPosition>(logPositionBefore, inboxId)
       return row
     },
-    async ofMessageId(messageId, owner) {
+    async ofMessageId(messageId: string, owner: TaskOwner): Promise<string | undefined> {
       const params = [tenant, connection, messageId, owner]
       const [row] = await database.query<{ readonly id: string }>(taskOfMessageId, params)
       return row?.id
     },
-    async find(id, owner) {
+    async find(id: string, owner: TaskOwner): Promise<Task | undefined> {
       const [row] = await queryOwnTask<Task>(findTask, id, owner)
       return row
     },
-    async dossier(id, owner) {
+    async dossier(id: string, owner: TaskOwner): Promise<TaskRecord | undefined> {
       const [row] = await queryOwnTask<TaskRecord>(readTask, id, owner)
       return row
     },
-    async toReport(id) {
+    async toReport(id: string): Promise<TaskRecord | undefined> {
       const [row] = await queryOwnTask<TaskRecord>(readTaskToTell, id)
       return row
     },
-    async news(id, { order, seq }, limit) {
+    async news(id: string, { order, seq }: TaskLogPosition, limit: number): Promise<TaskUpdates | undefined> {
       const place = [Math.min(order, maxInt), Math.min(seq, maxInt)]
       const [row] = await queryOwnTask<TaskUpdates>(taskNews, id, ...place, limit)
       return row
     },
-    async list({ agent, contextId, state, since, limit, after }, owner) {
+    async list(query: TaskQuery, owner: string): Promise<TaskPage> {
+      const { agent, contextId, state, since, limit, after } = query
       const asked = [agent, contextId, state, since, after?.stateAt, after?.id].map((each) => each ?? null)
       const params = [tenant, connection, owner, ...asked, limit + 1]
       const statement = contextId === undefined ? listTasks : listContextTasks
@@ -70,14 +107,15 @@ export function createTaskStore(database: Database, options: TaskStoreOptions): 
       const tasks = page?.tasks ?? []
       return { tasks: tasks.slice(0, limit), total: page?.total ?? 0, hasMore: tasks.length > limit }
     },
-    waits: (agent, contextId, owner) =>
+    waits: (agent: string, contextId: string, owner: TaskOwner) =>
       database.query<TaskWait>(waitsIn, [tenant, connection, agent, contextId, owner]),
-    async isForeignContext(agent, contextId, owner) {
+    async isForeignContext(agent: string, contextId: string, owner: TaskOwner): Promise<boolean> {
       const params = [tenant, connection, agent, contextId, owner]
       const [row] = await database.query<{ readonly isForeign: boolean }>(isForeignContext, params)
       return row?.isForeign ?? false
     },
-    async cancel(id, owner) {
+    /** The task is cancelled by this; what works on it is stopped, what waits for it is withdrawn. */
+    async cancel(id: string, owner: TaskOwner): Promise<Cancelled['outcome'] | undefined> {
       if (!uuid.test(id)) return undefined
       return database.transaction(async (sql) => {
         const [row] = await sql.query<Cancelled>(cancelTask, [tenant, connection, id, owner])
@@ -92,10 +130,7 @@ export function createTaskStore(database: Database, options: TaskStoreOptions): 
 
 const maxInt = 2_147_483_647
 
-function pushStore(
-  database: Database,
-  { tenant, connection, seal }: TaskStoreOptions,
-): Pick<TaskStore, 'savePush' | 'findPush' | 'listPush' | 'removePush' | 'receiver' | 'disablePush'> {
+function pushStore(database: Database, { tenant, connection, seal }: TaskStoreOptions) {
   const pushSealContext = (taskId: string, id: string): string =>
     JSON.stringify([tenant, connection, 'push', taskId, id])
   const openPushConfig = async ({ sealed, ...row }: PushRow): Promise<PushConfig> => {
@@ -103,7 +138,11 @@ function pushStore(
     return { ...row, token: secrets.token ?? null, credentials: secrets.credentials ?? null }
   }
   return {
-    async savePush({ taskId, id, url, token, scheme, credentials, dialect }, owner, { limit, isInline }) {
+    async savePush(
+      { taskId, id, url, token, scheme, credentials, dialect }: PushConfig,
+      owner: TaskOwner,
+      { limit, isInline }: { readonly limit: number; readonly isInline: boolean },
+    ): Promise<'saved' | 'full' | undefined> {
       if (!uuid.test(taskId)) return undefined
       const hasSecrets = token !== null || credentials !== null
       const sealed = hasSecrets
@@ -115,28 +154,28 @@ function pushStore(
       if (row === undefined) return undefined
       return row.isSaved ? 'saved' : 'full'
     },
-    async findPush(taskId, id, owner) {
+    async findPush(taskId: string, id: string, owner: TaskOwner): Promise<PushConfig | undefined> {
       if (!uuid.test(taskId)) return undefined
       const [row] = await database.query<PushRow>(findPush, [tenant, connection, taskId, owner, id])
       return row === undefined ? undefined : openPushConfig(row)
     },
-    async listPush(taskId, owner) {
+    async listPush(taskId: string, owner: TaskOwner): Promise<readonly PushConfig[] | undefined> {
       if (!uuid.test(taskId)) return undefined
       const rows = await database.query<PushRow | { readonly id: null }>(listPush, [tenant, connection, taskId, owner])
       if (rows.length === 0) return undefined
       return Promise.all(rows.filter((row): row is PushRow => row.id !== null).map(openPushConfig))
     },
-    async removePush(taskId, id, owner) {
+    async removePush(taskId: string, id: string, owner: TaskOwner): Promise<boolean> {
       if (!uuid.test(taskId)) return false
       const params = [tenant, connection, taskId, owner, id]
       const [row] = await database.query<{ readonly owned: number }>(removePush, params)
       return (row?.owned ?? 0) > 0
     },
-    async receiver(taskId, id) {
+    async receiver(taskId: string, id: string): Promise<PushConfig | undefined> {
       const [row] = await database.query<PushRow>(pushToSend, [tenant, taskId, id])
       return row === undefined ? undefined : openPushConfig(row)
     },
-    async disablePush(taskId, id) {
+    async disablePush(taskId: string, id: string): Promise<void> {
       await database.query(disablePush, [tenant, taskId, id])
     },
   }

@@ -1,29 +1,98 @@
 // API tokens, stored as hashes.
+import type { WorkspaceScope } from '../contract/workspace-scope.ts'
 import type { UsedTokens } from '../identity/issuers/external-tokens.ts'
-import { type FoundToken, type TokenLine, type TokenStore, tokenPrefix } from '../identity/tokens.ts'
 import { type Database, statement } from './client.ts'
+
+// Tokens of operators, of people who see what is theirs, and of callers of agents. Only their hashes are kept; the clear text is
+// shown once.
+
+/**
+ * `admin`: every operator route. `read`: those that change nothing and show nothing that was said. `run`: talk to agents.
+ * `own`: what belongs to the token's principal.
+ */
+export const tokenScopes = ['admin', 'read', 'run', 'own'] as const
+export type TokenScope = (typeof tokenScopes)[number]
+
+/** What a token is for and what it is limited to. */
+export type TokenTerms = {
+  readonly label: string
+  readonly scopes: readonly TokenScope[]
+  /** Whom it speaks for; narrows whatever the scopes say. Null: only itself. */
+  readonly principal: string | null
+  /** The one agent it may talk to. Null: every one. */
+  readonly agent: string | null
+  readonly workspace: WorkspaceScope
+  /** At most these capabilities. Null: no list of its own. */
+  readonly allowedCapabilities: readonly string[] | null
+  /** The application it was given to. */
+  readonly clientId: string | null
+}
+
+/** Who a valid token speaks for. */
+export type TokenHolder = TokenTerms & { readonly id: string }
+
+export type TokenLine = TokenTerms & {
+  readonly id: string
+  /** What the token begins with: enough to tell which one lies somewhere, too little to use it. */
+  readonly prefix: string
+  readonly state: 'active' | 'expired' | 'revoked'
+  readonly createdBy: string | null
+  readonly createdAt: string
+  /** Coarse: refreshed once in a few minutes at most. */
+  readonly lastUsedAt: string | null
+  readonly expiresAt: string | null
+  readonly revokedAt: string | null
+}
+
+export type NewToken = TokenTerms & {
+  readonly id: string
+  readonly hash: string
+  readonly createdBy: string
+  readonly expiresInMs: number | null
+}
+
+/** `isUseDue`: its last use was noted so long ago that it should be noted again. */
+export type FoundToken = TokenHolder & { readonly isUseDue: boolean }
+
+/** The end of an id is random; its beginning is the time, and the same for all tokens of one afternoon. */
+export function tokenDigits(id: string): string {
+  return id.slice(-8)
+}
+
+export function tokenPrefix(id: string): string {
+  return `parley_${tokenDigits(id)}`
+}
 
 type Row = Omit<TokenLine, 'prefix'>
 
-export function createTokenStore(database: Database, tenant: string): TokenStore {
+/** One tenant's: the tokens of another are unknown to it. */
+export type TokenStore = ReturnType<typeof createTokenStore>
+
+export function createTokenStore(database: Database, tenant: string) {
   return {
-    async add({ id, hash, label, scopes, principal, expiresInMs, agent, allowedCapabilities, ...more }) {
+    /** Undefined: another token ends in the same digits, and by those it is told apart and named as a subject. */
+    async add(token: NewToken): Promise<TokenLine | undefined> {
+      const { id, hash, label, scopes, principal, expiresInMs, agent, allowedCapabilities, ...more } = token
       const { clientId, workspace, createdBy } = more
       const capabilities = allowedCapabilities === null ? null : JSON.stringify(allowedCapabilities)
       const what = [tenant, id, hash, label, JSON.stringify(scopes), expiresInMs, principal, agent, capabilities]
       const whose = [clientId, workspace.workspace_type, workspace.workspace_id, createdBy]
       return (await database.query<Row>(addToken, [...what, ...whose])).map(withPrefix)[0]
     },
-    async list() {
+    /** Newest first. */
+    async list(): Promise<readonly TokenLine[]> {
       return (await database.query<Row>(listTokens, [tenant])).map(withPrefix)
     },
-    async find(hash) {
+    /** A token that is valid now; asked of the database every time, so a revocation counts at once everywhere. */
+    async find(hash: string): Promise<FoundToken | undefined> {
       return (await database.query<FoundToken>(findToken, [tenant, hash]))[0]
     },
-    async touch(id) {
+    /** Notes that it was used. */
+    async touch(id: string): Promise<void> {
       await database.query(touchToken, [tenant, id])
     },
-    async revoke(idOrPrefix) {
+    /** `id` or prefix. `none`: there is no such token, or it was revoked before. */
+    async revoke(idOrPrefix: string): Promise<{ readonly kind: 'revoked' | 'none' | 'ambiguous' }> {
       const [row] = await database.query<{ meant: number; revoked: number }>(revokeToken, [tenant, idOrPrefix])
       if ((row?.revoked ?? 0) > 0) return { kind: 'revoked' }
       return { kind: (row?.meant ?? 0) > 1 ? 'ambiguous' : 'none' }

@@ -3,7 +3,6 @@
 import { noStoredAccess, type StoredAccess } from '../contract/access.ts'
 import type { PolicySender } from '../contract/sender.ts'
 import { isGatewayError } from '../lib/errors.ts'
-import type { EndedTurn } from '../tasks/task-log.ts'
 import {
   claimControlLanes,
   claimLanes,
@@ -35,6 +34,7 @@ import {
   splitTurnSql,
 } from './open-turn.ts'
 import { readableRows } from './row-version.ts'
+import type { TaskRecord } from './tasks.ts'
 import type {
   Disposition,
   FullSlots,
@@ -160,6 +160,13 @@ export async function releaseLane(
   }
   const params = [hold.conversationId, db.holder, hold.epoch, delayMs, cause, code ?? null]
   return isHeld(await db.query<Held>(releaseLaneSql, params))
+}
+
+export type EndedTurn = {
+  /** There is something to send. */
+  readonly hasSends: boolean
+  /** The task as of that commit, where it was asked for and can be told. */
+  readonly task: TaskRecord | null
 }
 
 /** Undefined: another process has the lane. `isAwaited`: its task is wanted along with it. */

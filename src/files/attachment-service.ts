@@ -1,16 +1,11 @@
 // The attachment service: uploads, owners, signed URLs and removal, over rows, keys and blob stores.
 
 import type { AttachmentStore, NewBlob } from '../db/attachments.ts'
+import type { SigningKeys } from '../db/signing-keys.ts'
 import { GatewayError } from '../lib/errors.ts'
 import type { IdSource } from '../lib/ids.ts'
 import type { Log } from '../lib/log.ts'
-import type {
-  AttachmentDescriptor,
-  AttachmentHandle,
-  AttachmentService,
-  HandleReader,
-  SigningKeys,
-} from './attachment.ts'
+import type { AttachmentDescriptor, AttachmentHandle, AttachmentService, HandleReader } from './attachment.ts'
 import type { BlobStore } from './blob-store.ts'
 import { listSignedUrlOrigins } from './parse-signed-url.ts'
 import { claimObject, handlePath, redeemHandle, signHandle } from './signed-urls.ts'

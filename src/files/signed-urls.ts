@@ -1,6 +1,7 @@
 // Signed URLs of our own: one object, one reader, one tenant, for reading, for a short while.
 import { decodeJwt, decodeProtectedHeader, errors, type JWTPayload, jwtVerify, SignJWT } from 'jose'
 import type { AttachmentStore } from '../db/attachments.ts'
+import type { SigningKeys } from '../db/signing-keys.ts'
 import { sha256Hex } from '../lib/index.ts'
 import {
   type AttachmentDescriptor,
@@ -10,7 +11,6 @@ import {
   type RedeemOutcome,
   rejectFile,
   type SignedUrlCode,
-  type SigningKeys,
 } from './attachment.ts'
 import { parseRawPath, parseSignedUrl, type SignedUrl, type SignedUrlOrigin } from './parse-signed-url.ts'
 

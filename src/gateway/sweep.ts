@@ -1,6 +1,5 @@
 // One round of the sweeper, the same on every runtime: rows first, then the bytes that no row needs any more.
 import type { Config } from '../config.ts'
-import { createAccountDeletionStore } from '../db/account-deletions.ts'
 import type { Database } from '../db/client.ts'
 import { createSweepStore, sweepOnce } from '../db/retention.ts'
 import { processAccountDeletions } from '../identity/erase.ts'
@@ -20,8 +19,8 @@ const deletionsMs = 10_000
 export async function sweepRound({ config, database, deps, log }: SweepDeps): Promise<void> {
   const policy = { ...config.retention, idleMs: deps.turnPolicy.rotateAfterIdleMs }
   await sweepOnce(createSweepStore(database, config.tenant), policy, log)
-  const store = createAccountDeletionStore(database, config.tenant)
-  const deletions = await processAccountDeletions({ store, monotonicMs: deps.monotonicMs }, deletionsMs)
+  const erasing = { database, tenant: config.tenant, monotonicMs: deps.monotonicMs }
+  const deletions = await processAccountDeletions(erasing, deletionsMs)
   if (deletions > 0) log.info('erasures_completed', { count: deletions })
   const removed = await deps.attachments.sweep()
   if (removed > 0) log.info('attachments_swept', { count: removed })

@@ -2,9 +2,10 @@
 
 import { type Bearer, bearerChallenge, bearerErrorCode, type TokenRequirements } from '../contract/caller.ts'
 import { bearerMay, type CallerResult, type CallerVerifier, type RejectReason } from '../contract/index.ts'
+import { type TokenHolder, tokenDigits } from '../db/tokens.ts'
 import { agentChainAt, readCallerContext } from './call-chain.ts'
 import type { ExternalTokenVerifier } from './issuers/external-tokens.ts'
-import { findToken, isOwnToken, parseBearerHeader, type TokenDeps, type TokenHolder, tokenDigits } from './tokens.ts'
+import { findToken, isOwnToken, parseBearerHeader, type TokenDeps } from './tokens.ts'
 
 type CallerDeps = Pick<TokenDeps, 'tokens' | 'hash'> & {
   /** Several agents answer there: whom a request is for is known only when its turn is prepared. */

@@ -1,5 +1,7 @@
 // Erasing a person: what is in flight first, so that nothing comes back; the names last, so that a process that is
 // interrupted finds the rest again by doing the same once more.
+import { claimAccountDeletion, reachAccountDeletion } from '../db/account-deletions.ts'
+import type { Database } from '../db/client.ts'
 import type { EraseCursor, ErasedCounts, EraseStore, ErasingStore, PartialErasedCounts } from '../db/erase-person.ts'
 
 export type EraseDeps = { readonly store: ErasingStore; readonly monotonicMs: () => number }
@@ -155,21 +157,10 @@ async function eraseUntilEmpty(add: AddErased, erase: () => Promise<PartialErase
 // A person has deleted their account on a platform: what they said there is erased piece by piece, by whichever process has time
 // for it. A process that dies leaves the rest to the next one, which finds it by the same row.
 
-/** One subject of one connection, and until when; `epoch` is of the process that holds it now. */
-export type AccountDeletion = {
-  readonly connection: string
-  readonly subject: string
-  readonly at: string
-  readonly epoch: number
-  /** Where the last piece ended; null: nowhere yet. */
-  readonly from: EraseCursor | null
-}
-
-export interface AccountDeletionStore {
-  /** The one that has waited longest, leased to this process for `leaseMs`. */
-  claim(leaseMs: number): Promise<AccountDeletion | undefined>
-  /** Reaches what this erasure is about, and nothing else. */
-  reach(deletion: AccountDeletion): ErasingStore
+type AccountDeletionDeps = {
+  readonly database: Database
+  readonly tenant: string
+  readonly monotonicMs: () => number
 }
 
 /** Longer than a piece takes: a process slower than that does the same work as the next holder, twice. */
@@ -177,15 +168,15 @@ const leaseMs = 120_000
 
 /** How many account deletions were worked on before the time was over. */
 export async function processAccountDeletions(
-  { store, monotonicMs }: { readonly store: AccountDeletionStore; readonly monotonicMs: () => number },
+  { database, tenant, monotonicMs }: AccountDeletionDeps,
   budgetMs: number,
 ): Promise<number> {
   const startedAt = monotonicMs()
   for (let count = 0; ; count += 1) {
     const left = budgetMs - (monotonicMs() - startedAt)
-    const deletion = left > 0 ? await store.claim(leaseMs) : undefined
+    const deletion = left > 0 ? await claimAccountDeletion(database, tenant, leaseMs) : undefined
     if (deletion === undefined) return count
     const wish = { principal: deletion.subject, actor: 'gateway', budgetMs: left, from: deletion.from }
-    await erasePerson({ store: store.reach(deletion), monotonicMs }, wish)
+    await erasePerson({ store: reachAccountDeletion(database, tenant, deletion), monotonicMs }, wish)
   }
 }

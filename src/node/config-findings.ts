@@ -4,7 +4,7 @@ import { auditConfig } from '../api/audit-config/audit-config.ts'
 import { readConfigFacts } from '../api/audit-config/facts.ts'
 import type { Finding } from '../api/audit-config/finding.ts'
 import type { Config } from '../config.ts'
-import type { TokenLine } from '../identity/tokens.ts'
+import type { TokenLine } from '../db/tokens.ts'
 import type { PublicUrlHealth } from '../observability/readiness.ts'
 
 /** `tokens`, `publicUrlFound` undefined: no gateway runs that could look, so nothing is said about them. */

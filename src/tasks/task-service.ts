@@ -1,5 +1,6 @@
 // The task service: the caller that asked for a task reads, watches, awaits and cancels it here. It shows only what is stored.
 import { isFinalState, type TaskEvent, type TaskService, type TaskSnapshot, type TaskState } from '../contract/index.ts'
+import type { TaskLogLine, TaskRecord, TaskStore, TaskUpdates } from '../db/tasks.ts'
 import {
   agentMessages,
   collectTaskOutputs,
@@ -7,10 +8,6 @@ import {
   formatTaskCursor,
   lastCursor,
   parseTaskCursor,
-  type TaskLogLine,
-  type TaskRecord,
-  type TaskStore,
-  type TaskUpdates,
   toTaskEvents,
 } from './task-log.ts'
 

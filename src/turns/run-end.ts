@@ -3,9 +3,9 @@ import { addUsage, type ConversationResult } from '../agents/loop/conversation-r
 import type { StopCause } from '../agents/loop/interrupts.ts'
 import type { QueuedCall } from '../contract/delivery.ts'
 import { isKnownPart, type NormalizedResponse, type TaskState } from '../contract/index.ts'
+import type { TaskRecord } from '../db/tasks.ts'
 import type { NewRunEvent, OpenTurn, RunEnd, TurnEnd } from '../db/turn-rows.ts'
 import type { JsonObject } from '../lib/json-value.ts'
-import type { TaskRecord } from '../tasks/task-log.ts'
 
 import type { TaskWatchers } from '../tasks/task-service.ts'
 

@@ -2,7 +2,8 @@
 // about rows.
 
 import type { AttachmentStore, FinishedUpload, NewBlob } from '../../src/db/attachments.ts'
-import type { AttachmentDescriptor, SigningKey, SigningKeys } from '../../src/files/attachment.ts'
+import type { SigningKey, SigningKeys } from '../../src/db/signing-keys.ts'
+import type { AttachmentDescriptor } from '../../src/files/attachment.ts'
 
 export type MemoryRows = AttachmentStore & {
   /** Begun and not finished, with their objects' keys. */

@@ -1,8 +1,8 @@
 // Tokens for tests: made as the routes make them, with whatever terms the test is about.
 
 import type { Database } from '../../src/db/client.ts'
-import { createTokenStore } from '../../src/db/tokens.ts'
-import { createToken, type TokenDeps, type TokenLine, type TokenRequest } from '../../src/identity/tokens.ts'
+import { createTokenStore, type TokenLine } from '../../src/db/tokens.ts'
+import { createToken, type TokenDeps, type TokenRequest } from '../../src/identity/tokens.ts'
 import { createIdSource } from '../../src/lib/ids.ts'
 import { sha256Hex } from '../../src/lib/index.ts'
 

@@ -4,7 +4,7 @@
 import type { AccessEntry } from '../../contract/access.ts'
 import type { AccessRule } from '../../contract/index.ts'
 import { assuranceClasses } from '../../contract/mint-evidence.ts'
-import type { TokenLine } from '../../identity/tokens.ts'
+import type { TokenLine } from '../../db/tokens.ts'
 import { type ConfigFacts, type ConnectionFacts, isOpenToStrangers, type TokenIssuerFacts } from './facts.ts'
 import type { Finding } from './finding.ts'
 

@@ -3,7 +3,7 @@
 import type { Config } from '../../config.ts'
 import type { AccessRule } from '../../contract/index.ts'
 import type { RetentionPolicy } from '../../db/retention.ts'
-import type { TokenLine } from '../../identity/tokens.ts'
+import type { TokenLine } from '../../db/tokens.ts'
 import type { TrustedIssuer } from '../../identity/trust.ts'
 import type { Secret } from '../../lib/secret.ts'
 import type { PublicUrlHealth } from '../../observability/readiness.ts'

@@ -1,14 +1,8 @@
 // Tokens that operators make: shown once, kept as hashes, revoked for everybody at once.
 import { expect, test } from 'vitest'
 import { statement } from '../../../src/db/client.ts'
-import { createTokenStore } from '../../../src/db/tokens.ts'
-import {
-  authenticateToken,
-  createToken,
-  findToken,
-  parseBearerHeader,
-  tokenPrefix,
-} from '../../../src/identity/tokens.ts'
+import { createTokenStore, tokenPrefix } from '../../../src/db/tokens.ts'
+import { authenticateToken, createToken, findToken, parseBearerHeader } from '../../../src/identity/tokens.ts'
 import { sha256Hex } from '../../../src/lib/index.ts'
 import { madeToken, plainTerms, tokenDeps } from '../../doubles/tokens.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'

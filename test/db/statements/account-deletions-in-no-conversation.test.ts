@@ -1,7 +1,6 @@
 // Farewells of people who took part in no conversation: found by an index, and nobody's receipts are walked for them.
 
 import { expect, test } from 'vitest'
-import { createAccountDeletionStore } from '../../../src/db/account-deletions.ts'
 import { type Database, statement } from '../../../src/db/client.ts'
 import { storeDrafts } from '../../../src/db/inbox.ts'
 import type { InboxDraft } from '../../../src/db/inbox-row.ts'
@@ -36,8 +35,7 @@ describeOnDatabase('a farewell of somebody in no conversation', (database) => {
   const accept = (...drafts: InboxDraft[]) => storeDrafts(openTenantDb(database()), drafts)
   const carryOut = async (on: Database = database()) => {
     await database().query(due, [])
-    const store = createAccountDeletionStore(on, 'default')
-    return processAccountDeletions({ store, monotonicMs: () => performance.now() }, 60_000)
+    return processAccountDeletions({ database: on, tenant: 'default', monotonicMs: () => performance.now() }, 60_000)
   }
   const dyingAfter = (name: string) =>
     watchedDatabase(database(), (at) => {

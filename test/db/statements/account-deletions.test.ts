@@ -1,7 +1,7 @@
 // Farewells at the store: taken with their arrival, carried out in pieces, by one process at a time, and no further than they reach.
 
 import { expect, test } from 'vitest'
-import { createAccountDeletionStore } from '../../../src/db/account-deletions.ts'
+import { claimAccountDeletion, reachAccountDeletion } from '../../../src/db/account-deletions.ts'
 import { type Database, statement } from '../../../src/db/client.ts'
 import { storeDrafts } from '../../../src/db/inbox.ts'
 import type { InboxDraft } from '../../../src/db/inbox-row.ts'
@@ -69,8 +69,7 @@ describeOnDatabase('a farewell', (database) => {
   const accept = (...drafts: InboxDraft[]) => storeDrafts(openTenantDb(database()), drafts)
   const carryOut = async (on: Database = database(), budgetMs = 60_000) => {
     await database().query(due, [])
-    const store = createAccountDeletionStore(on, 'default')
-    return processAccountDeletions({ store, monotonicMs: () => performance.now() }, budgetMs)
+    return processAccountDeletions({ database: on, tenant: 'default', monotonicMs: () => performance.now() }, budgetMs)
   }
   const turns = () => openTenantDb(database(), { tenant: 'default', holder: 'test', leaseMs: 60_000 })
   const told = () => database().query<{ outcome: string; detail: unknown }>(audited, [])
@@ -192,12 +191,11 @@ describeOnDatabase('a farewell', (database) => {
   test('goes on in pieces, each where the last one ended', async () => {
     for (const conversation of ['c1', 'c2', 'c3']) await talk(database(), { subject: ada, conversation, text: 'hello' })
     await accept(farewell())
-    const store = createAccountDeletionStore(database(), 'default')
     let pieces = 0
     for (; (await database().query(farewells, [])).length > 0 && pieces < 20; pieces += 1) {
       await database().query(due, [])
       let asked = 0
-      await processAccountDeletions({ store, monotonicMs: () => asked++ }, 2)
+      await processAccountDeletions({ database: database(), tenant: 'default', monotonicMs: () => asked++ }, 2)
     }
     expect(pieces).toBeGreaterThan(3)
     expect(await tablesWith(database(), 'ada-canary')).toEqual([])
@@ -250,10 +248,7 @@ describeOnDatabase('a farewell', (database) => {
     await talk(database(), { subject: bob, conversation: 'room', text: 'bob-canary says' })
     await database().query(due, [])
     const sweep = () =>
-      processAccountDeletions(
-        { store: createAccountDeletionStore(database(), 'default'), monotonicMs: () => performance.now() },
-        60_000,
-      )
+      processAccountDeletions({ database: database(), tenant: 'default', monotonicMs: () => performance.now() }, 60_000)
     const counts = await Promise.all([sweep(), sweep(), sweep()])
     expect(counts.reduce((sum, each) => sum + each, 0)).toBe(3)
     expect(await tablesWith(database(), 'ada-canary')).toEqual([])
@@ -265,13 +260,13 @@ describeOnDatabase('a farewell', (database) => {
     await talk(database(), { subject: ada, conversation: 'c1', text: 'hello' })
     await accept(farewell())
     await database().query(due, [])
-    const store = createAccountDeletionStore(database(), 'default')
-    const slow = await store.claim(60_000)
-    expect(await store.claim(60_000)).toBeUndefined()
+    const claim = () => claimAccountDeletion(database(), 'default', 60_000)
+    const slow = await claim()
+    expect(await claim()).toBeUndefined()
     await database().query(due, [])
-    expect(await store.claim(60_000)).toMatchObject({ epoch: 2 })
+    expect(await claim()).toMatchObject({ epoch: 2 })
     if (slow === undefined) throw new Error('it was due')
-    await store.reach(slow).close([], { actor: 'test', next: null, removed: {} })
+    await reachAccountDeletion(database(), 'default', slow).close([], { actor: 'test', next: null, removed: {} })
     expect(await database().query(farewells, [])).toMatchObject([{ epoch: 2 }])
   })
 })

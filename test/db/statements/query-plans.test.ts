@@ -1,7 +1,7 @@
 // Plans that are made while the tables are empty are kept while they fill. Whatever looks for one row must find it by its key.
 import { beforeAll, expect, test } from 'vitest'
 import { acceptOnce, acceptWithMore } from '../../../src/db/accept.ts'
-import { claimAccountDeletion } from '../../../src/db/account-deletions.ts'
+import { claimAccountDeletionSql } from '../../../src/db/account-deletions.ts'
 import { type Statement, statement } from '../../../src/db/client.ts'
 import { strayStatements } from '../../../src/db/erase-traces.ts'
 import { openRoomTurn, openTurnSql } from '../../../src/db/open-turn.ts'
@@ -42,7 +42,7 @@ const hot: readonly Statement[] = [
   taskNews,
   taskOfMessage,
   logPositionBefore,
-  claimAccountDeletion,
+  claimAccountDeletionSql,
 ]
 
 /** Looks through everything that a tenant or a connection has. */

@@ -11,7 +11,7 @@ import { type FindingId, findingIds } from '../../../src/api/audit-config/findin
 import { loadConfig } from '../../../src/config.ts'
 import type { AccessRule } from '../../../src/contract/index.ts'
 import { defaultRetention } from '../../../src/db/retention.ts'
-import type { TokenLine } from '../../../src/identity/tokens.ts'
+import type { TokenLine } from '../../../src/db/tokens.ts'
 import { loopbackChannels } from '../../doubles/test-gateway.ts'
 
 const now = Date.parse('2026-06-01T00:00:00Z')

@@ -2,11 +2,11 @@
 import { expect, test } from 'vitest'
 import type { TokenRequirements } from '../../../src/contract/caller.ts'
 import { bearerMay } from '../../../src/contract/index.ts'
+import type { TokenStore } from '../../../src/db/tokens.ts'
 import { createCallerService } from '../../../src/identity/callers.ts'
 import { createExternalTokenVerifier } from '../../../src/identity/issuers/external-tokens.ts'
 import { createIssuerCache } from '../../../src/identity/issuers/issuer-client.ts'
 import { metadataUrl, readTokenIssuers, type TokenIssuerSettings } from '../../../src/identity/issuers/token-issuers.ts'
-import type { TokenStore } from '../../../src/identity/tokens.ts'
 import { createUnpinnedFetch, sha256Hex } from '../../../src/lib/index.ts'
 import { startTokenIssuer, type TokenIssuerDouble } from '../../doubles/token-issuer.ts'
 
