@@ -8,7 +8,7 @@ import type { McpError } from '@modelcontextprotocol/sdk/types.js'
 import * as z from 'zod'
 import manifest from '../../package.json' with { type: 'json' }
 import type { McpServer } from '../agents/mcp/mcp-server.ts'
-import { type McpConnect, McpFailure, type McpSession } from '../agents/mcp/mcp-session.ts'
+import { createMcpSession, type McpConnect, McpFailure, type McpSession } from '../agents/mcp/mcp-session.ts'
 import { settleWithin } from '../lib/index.ts'
 import type { Secret } from '../lib/secret.ts'
 
@@ -49,37 +49,28 @@ export function createMcpConnect(fetch: typeof globalThis.fetch): McpConnect {
       throw toMcpFailure(error, sdk, { isOpen: false, isClosed })
     }
     isOpen = true
-    return createMcpSession(client, transport, sdk, { isClosed: () => isClosed, requestMs })
+    return openMcpSession(client, transport, sdk, { isClosed: () => isClosed, requestMs })
   }
 }
 
 type SessionFacts = { readonly isClosed: () => boolean; readonly requestMs: number }
 
-function createMcpSession(
+function openMcpSession(
   client: Client,
   transport: Transport,
   sdk: Sdk,
   { isClosed, requestMs }: SessionFacts,
 ): McpSession {
-  const requestFromServer = async (
-    request: Parameters<Client['request']>[0],
-    signal: AbortSignal,
-  ): Promise<unknown> => {
-    try {
-      return await client.request(request, anything, { signal, timeout: requestMs })
-    } catch (error) {
-      signal.throwIfAborted()
-      throw toMcpFailure(error, sdk, { isOpen: true, isClosed: isClosed() })
-    }
-  }
-  return {
-    listTools: (cursor, signal) =>
-      requestFromServer({ method: 'tools/list', params: cursor === undefined ? {} : { cursor } }, signal),
-    callTool: ({ name, parameters, key }, signal) => {
-      const params = { name, arguments: { ...parameters }, _meta: { 'parley/idempotency-key': key } }
-      return requestFromServer({ method: 'tools/call', params }, signal)
+  return createMcpSession(
+    async ({ method, params }, signal) => {
+      try {
+        return await client.request({ method, params: { ...params } }, anything, { signal, timeout: requestMs })
+      } catch (error) {
+        signal.throwIfAborted()
+        throw toMcpFailure(error, sdk, { isOpen: true, isClosed: isClosed() })
+      }
     },
-    async close() {
+    async () => {
       if (transport instanceof sdk.StreamableHTTPClientTransport) {
         await settleWithin(
           transport.terminateSession().catch(() => {}),
@@ -89,7 +80,7 @@ function createMcpSession(
       }
       await client.close()
     },
-  }
+  )
 }
 
 type Sdk = Awaited<ReturnType<typeof loadSdk>>

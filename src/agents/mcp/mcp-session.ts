@@ -1,5 +1,5 @@
-// Sessions with an MCP server: the interface that Node's client implements, and the one session a process shares. What the server
-// sent comes through unread, and what went wrong in one of five kinds that say whether anything may have happened.
+// Sessions with an MCP server: what is asked of one, over the line that Node's client holds, and the one session a process shares.
+// What the server sent comes through unread, and what went wrong in one of five kinds that say whether anything may have happened.
 
 import type { Fields } from '../../lib/json-value.ts'
 import type { Log } from '../../lib/log.ts'
@@ -13,11 +13,26 @@ export type McpCall = {
   readonly key: string
 }
 
-export interface McpSession {
-  /** One page of its tools, as it was sent. */
-  listTools(cursor: string | undefined, signal: AbortSignal): Promise<unknown>
-  callTool(call: McpCall, signal: AbortSignal): Promise<unknown>
-  close(): Promise<void>
+/** One request of the protocol, as it is sent. */
+export type McpRequest = { readonly method: 'tools/list' | 'tools/call'; readonly params: Fields }
+
+export type McpSession = ReturnType<typeof createMcpSession>
+
+/** `request`: sends it and answers what the server answered, or throws an `McpFailure`. */
+export function createMcpSession(
+  request: (request: McpRequest, signal: AbortSignal) => Promise<unknown>,
+  close: () => Promise<void>,
+) {
+  return {
+    /** One page of its tools, as it was sent. */
+    listTools: (cursor: string | undefined, signal: AbortSignal) =>
+      request({ method: 'tools/list', params: cursor === undefined ? {} : { cursor } }, signal),
+    callTool({ name, parameters, key }: McpCall, signal: AbortSignal) {
+      const params = { name, arguments: { ...parameters }, _meta: { 'parley/idempotency-key': key } }
+      return request({ method: 'tools/call', params }, signal)
+    },
+    close,
+  }
 }
 
 export type McpHooks = {
