@@ -2,8 +2,7 @@
 // its end is stopped and then edited, so nothing continues in another message.
 import type { DeliveryOutcome, FrameOutcome, JsonObject, LiveFrame, LiveVerbs } from '../../src/contract/index.ts'
 import { streamTree } from '../../src/markdown/index.ts'
-import { isErrorOfClass } from './deliver/outcome.ts'
-import { type Send, sendWithPlainFallback, toSendOutcome } from './deliver/send-message.ts'
+import { isErrorOfClass, type Send, sendWithPlainFallback, toSendOutcome } from './deliver/outcome.ts'
 import type { LiveState, OutboundDeps, WebApiAnswer } from './deliver/web-api.ts'
 import { renderBlocks } from './render/blocks.ts'
 import {
