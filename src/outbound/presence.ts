@@ -1,10 +1,14 @@
 // Presence: typing, reactions, a status line. Outside the outbox: a lost one is no loss, no turn waits for one, and a failure is
 // ignored.
-import { type Adapter, type JsonObject, type PresenceDetails, type PresenceUpdate, textOf } from '../contract/index.ts'
+import {
+  type Adapter,
+  type JsonObject,
+  type NormalizedMessage,
+  type PresenceDetails,
+  type PresenceUpdate,
+  textOf,
+} from '../contract/index.ts'
 import { settleWithin } from '../lib/index.ts'
-import type { Lease } from '../turns/leases.ts'
-import type { LiveMessage } from '../turns/live-message.ts'
-import type { ReadyTurn } from '../turns/prepare-turn.ts'
 import type { TurnPolicy } from '../turns/turn-policy.ts'
 
 /** Presence updates that are under way, so that a process which is about to end can wait for them. */
@@ -45,16 +49,29 @@ export type TurnPresence = {
   readonly end: (outcome: NonNullable<PresenceDetails['outcome']>) => void
 }
 
+/** What presence needs to know of a turn: where it is, and for whom. */
+type ShownTurn = {
+  readonly at: { readonly adapter: Adapter }
+  readonly lane: { readonly replyTo: JsonObject }
+  readonly turn: { readonly kind: string }
+  readonly members: readonly { readonly row: { readonly replyTo: JsonObject }; readonly message: ShownMessage }[]
+}
+
+type ShownMessage = Pick<NormalizedMessage, 'parts' | 'channel' | 'received_at'>
+
+type PresenceDeps = {
+  readonly turnPolicy: Pick<TurnPolicy, 'typingAfterMs'>
+  readonly presence: PresenceService
+  readonly now: () => number
+}
+
 const none: TurnPresence = { stop() {}, end() {} }
 
+/** `isAtWork`: a typing indicator may be shown now. */
 export function showTurnPresence(
-  {
-    turnPolicy,
-    presence,
-    now,
-  }: { readonly turnPolicy: TurnPolicy; readonly now: () => number; readonly presence: PresenceService },
-  { at, lane, turn, members }: ReadyTurn,
-  { lease, live }: { readonly lease: Lease; readonly live: Pick<LiveMessage, 'isShown'> },
+  { turnPolicy, presence, now }: PresenceDeps,
+  { at, lane, turn, members }: ShownTurn,
+  isAtWork: () => boolean,
 ): TurnPresence {
   if (at.adapter.presence === undefined || turn.kind === 'control') return none
   // One after the other: removing a reaction must not overtake adding it.
@@ -79,7 +96,7 @@ export function showTurnPresence(
   }
   const onTimer = (): void => {
     timer = setTimeout(onTimer, everyMs)
-    if (!live.isShown() && lease.isHeld()) typing ??= showTyping()
+    if (isAtWork()) typing ??= showTyping()
   }
   let timer = setTimeout(onTimer, turnPolicy.typingAfterMs)
   return {

@@ -88,7 +88,7 @@ async function endTurn(deps: TurnServices, ready: TimedTurn, lease: Lease, isSto
   if (ready.turn.crashes >= deps.turnPolicy.maxCrashes)
     return endRunTurn(deps, ready, live, (ended) => deadEnd(deps, ended, 'interrupted_too_often'))
   notify(deps, ready, 'channel.processing_started')
-  const presence = showTurnPresence(deps, ready, { lease, live })
+  const presence = showTurnPresence(deps, ready, () => !live.isShown() && lease.isHeld())
   const errors = createTurnErrors(deps, ready)
   try {
     const result = await runAgent(deps, ready, { lease, isStopping, show: live.show, errors }).finally(() => {
