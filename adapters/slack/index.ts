@@ -3,22 +3,19 @@ import {
   type Adapter,
   type Capabilities,
   type ChannelDeps,
-  type Connection,
   type ConnectionConfig,
   type ConnectionOptions,
   connectionConfig,
   defineAdapter,
   defineChannel,
-  type InboundEvent,
   parseSettings,
   type RawRequest,
   type SpeakingDeps,
   type TtlStore,
   UnparsableEventError,
-  type VerifyResult,
 } from '../../src/contract/index.ts'
 import { misfit } from '../../src/lib/index.ts'
-import { type BotUserLookup, createBotUserLookup, createSenderNameLookup } from './bot-identity.ts'
+import { createBotUserLookup, createSenderNameLookup } from './bot-identity.ts'
 import { allowedResponseOrigins, type SlackSettings, slackFromEnvironment, slackSettingsSchema } from './config.ts'
 import { deliverSlack } from './deliver/deliver.ts'
 import { reconcileSlack } from './deliver/reconcile.ts'
@@ -73,6 +70,8 @@ export function slack(options: SlackOptions): ConnectionConfig {
   return connectionConfig('slack', options)
 }
 
+type SlackValue = Readonly<Record<string, unknown>>
+
 /** What was verified, and who the bot is where the event itself does not say it. */
 type VerifiedPayload = {
   readonly payload: SlackPayload
@@ -108,22 +107,37 @@ function createSlack(settings: SlackSettings, deps: SpeakingDeps<typeof slackSen
     ...(settings.appToken === undefined ? { notice: webhookNotice(deps) } : {}),
     screenHeaders: (head) => screenSlack(deps.now, head),
     async verify(arrival) {
-      const isOwn = own.has(arrival)
-      const result = isOwn ? genuineFromSocket(arrival) : await verifySlack(deps, settings.signingSecret, arrival)
-      if (isReadResult(result)) await accounts.note(app, result.payload.value)
-      return addBotUser(result, settings, {
-        learn,
-        ...(isOwn ? {} : { signature: arrival.headers['x-slack-signature'] }),
-        ...(isReadResult(result) ? await readKeptFacts(deps.ttlStore, app, origins, result) : {}),
-      })
+      // What came over the socket that our own token opened needs no signature.
+      const isOwn = appToken !== undefined && own.has(arrival)
+      const result = isOwn
+        ? ({ kind: 'genuine', payload: readSlackBody(arrival.bytes) } as const)
+        : await verifySlack(deps, settings.signingSecret, arrival)
+      if (result.kind !== 'genuine') return result
+      const { payload } = result
+      const signature = isOwn ? undefined : arrival.headers['x-slack-signature']
+      if (payload.kind !== 'read') return { kind: 'genuine', payload: { payload, signature, botUserId: undefined } }
+      await accounts.note?.(app, payload.value)
+      const known = await readKeptFacts(deps.ttlStore, app, origins, payload.value)
+      const account = settings.botUserId === undefined ? botLookupAccount(payload.value) : undefined
+      const botUserId = account === undefined ? undefined : await learn(account)
+      return { kind: 'genuine', payload: { payload, signature, botUserId, ...known } }
     },
     payloadOf: (arrival: RawRequest) => ({ payload: readSlackBody(arrival.bytes), botUserId: undefined }),
-    normalize: ({ payload, botUserId, signature, ...told }, arrival, connection) =>
-      oncePerSignature(connection, signature, () => {
-        if (payload.kind === 'unreadable') throw new UnparsableEventError(payload.reason)
-        const known = botUserId === undefined ? app : { ...app, botUserId }
-        return normalizeSlack({ app: known, arrival, connection, ...told }, payload.value)
-      }),
+    normalize({ payload, botUserId, signature, ...told }, arrival, connection) {
+      // A signature brings in one request, whatever became of it: an eavesdropper cannot use it again while it is fresh. Slack
+      // signs its own retries anew, or repeats what was never stored.
+      const key = `slack:${connection.id}:${signature}`
+      const once = signature === undefined ? {} : { once: [{ key, forMs: signatureLifeMs }] }
+      if (payload.kind === 'unreadable') throw new UnparsableEventError(payload.reason, once)
+      const known = botUserId === undefined ? app : { ...app, botUserId }
+      try {
+        return [{ ...normalizeSlack({ app: known, arrival, connection, ...told }, payload.value), ...once }]
+      } catch (error) {
+        throw error instanceof UnparsableEventError
+          ? new UnparsableEventError(error.reason, { ...error.facts, ...once })
+          : error
+      }
+    },
     // A body would be shown to the person who gave a command.
     acknowledge: () => ({ status: 200 }),
     render: (reply, to, mayNotify, hasLive) => renderSlack(facts, reply, to, { mayNotify, hasLive }),
@@ -187,65 +201,25 @@ function slackAppFacts({ botUserId, appId, allowBots, botHops, slashCommand, nam
   return { botUserId, appId, allowBots: new Set(allowBots), botHops, slashCommand, relaysNames }
 }
 
-/** Came over the socket that our own token opened: what is in it needs no signature. */
-function genuineFromSocket({ bytes }: RawRequest): VerifyResult<SlackPayload> {
-  return { kind: 'genuine', payload: readSlackBody(bytes) }
-}
-
-/**
- * A signature brings in one request, whatever became of it: an eavesdropper cannot use it again while it is fresh. Slack signs its
- * own retries anew, or repeats what was never stored.
- */
-function oncePerSignature(
-  { id }: Connection,
-  signature: string | undefined,
-  read: () => readonly InboundEvent[],
-): readonly InboundEvent[] {
-  if (signature === undefined) return read()
-  const once = [{ key: `slack:${id}:${signature}`, forMs: signatureLifeMs }]
-  try {
-    return read().map((arrived) => ({ ...arrived, once }))
-  } catch (error) {
-    throw error instanceof UnparsableEventError
-      ? new UnparsableEventError(error.reason, { ...error.facts, once })
-      : error
-  }
-}
-
-type ReadResult = { readonly kind: 'genuine'; readonly payload: Extract<SlackPayload, { kind: 'read' }> }
-
-function isReadResult(result: VerifyResult<SlackPayload>): result is ReadResult {
-  return result.kind === 'genuine' && result.payload.kind === 'read'
-}
-
 /** What was kept of earlier events and this one does not say. */
 async function readKeptFacts(
   notes: TtlStore | undefined,
   app: AppFacts,
   origins: readonly string[],
-  { payload }: ReadResult,
-): Promise<Omit<VerifiedPayload, 'payload' | 'botUserId'>> {
-  const viewed = await learnThreadContext(notes, app, payload.value)
-  const response = await storeResponseUrl(notes, origins, payload.value)
-  return { viewed, response, isBeyondHops: await exceedsBotHops(notes, app, payload.value) }
-}
-
-async function addBotUser(
-  result: VerifyResult<SlackPayload>,
-  settings: SlackSettings,
-  { learn, ...known }: { readonly learn: BotUserLookup } & Omit<VerifiedPayload, 'payload' | 'botUserId'>,
-): Promise<VerifyResult<VerifiedPayload>> {
-  if (result.kind !== 'genuine') return result
-  const { payload } = result
-  const asks = settings.botUserId === undefined && payload.kind === 'read' && payload.value['type'] === 'event_callback'
-  const account = asks ? botLookupAccount(payload.value) : undefined
-  const botUserId = account === undefined ? undefined : await learn(account)
-  return { kind: 'genuine', payload: { payload, botUserId, ...known } }
+  value: SlackValue,
+): Promise<Pick<VerifiedPayload, 'viewed' | 'response' | 'isBeyondHops'>> {
+  const { event, response_url: url } = value
+  const isOfThread = typeof event === 'object' && event !== null && 'assistant_thread' in event
+  return {
+    viewed: isOfThread ? await learnThreadContext(notes, app, value) : undefined,
+    response: typeof url === 'string' ? await storeResponseUrl(notes, origins, url) : undefined,
+    isBeyondHops: app.allowBots.size > 0 && (await exceedsBotHops(notes, app, value)),
+  }
 }
 
 /** Undefined: the event says who the bot is, as Slack's own do. */
-function botLookupAccount(value: unknown): string | undefined {
-  const envelope = readEnvelope(value)
+function botLookupAccount(value: SlackValue): string | undefined {
+  const envelope = value['type'] === 'event_callback' ? readEnvelope(value) : misfit
   if (envelope === misfit) return undefined
   const { authorizations = [], team_id } = envelope
   return authorizations.some(({ is_bot, user_id }) => is_bot === true && user_id !== undefined) ? undefined : team_id

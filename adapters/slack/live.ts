@@ -4,8 +4,7 @@
 import type { DeliveryOutcome, FrameOutcome, LiveFrame, LiveVerbs } from '../../src/contract/index.ts'
 import type { JsonObject } from '../../src/lib/index.ts'
 import { streamTree } from '../../src/markdown/index.ts'
-import { isErrorOfClass } from './deliver/outcome.ts'
-import { type Send, sendWithPlainFallback, toSendOutcome } from './deliver/send-message.ts'
+import { isErrorOfClass, type Send, sendWithPlainFallback, toSendOutcome } from './deliver/outcome.ts'
 import type { LiveState, OutboundDeps, WebApiAnswer } from './deliver/web-api.ts'
 import { renderBlocks } from './render/blocks.ts'
 import {

@@ -24,7 +24,7 @@ export function showSlackPresence(
   const { status, ...names } = settings.signs
   const line = createStatusLine(quiet, status === false ? undefined : status, deps.now)
   const reactions = createReactions(quiet, names)
-  const title = createThreadTitles(quiet, deps.ttlStore)
+  const giveTitle = createThreadTitles(quiet, deps.ttlStore)
   const offer = createPromptOffers(quiet, settings.prompts, deps.now)
   return async (given, what, about = {}) => {
     const to = replyToSchema.parse(given)
@@ -33,8 +33,9 @@ export function showSlackPresence(
         return reactions.show(to, 'waiting')
       case 'seen':
         await reactions.show(to, 'seen')
-        await title.give(to, about.text ?? '')
-        return line.begin(to, title.known(to))
+        // Only the app's own views have a title and a stop button.
+        if (to.reply_to_surface !== undefined) await line.begin(to, await giveTitle(to, about.text ?? ''))
+        return
       case 'typing':
         await line.work(to)
         return reactions.show(to, 'busy')
@@ -49,28 +50,25 @@ export function showSlackPresence(
   }
 }
 
-type Titles = {
-  readonly give: (to: SlackReplyTo, text: string) => Promise<void>
-  readonly known: (to: SlackReplyTo) => string | undefined
-}
-
-/** A thread of the app's own view is called by the first words that were said in it. */
-function createThreadTitles(quiet: BestEffortCall, notes: TtlStore | undefined): Titles {
+/** A thread of the app's own view is called by the first words that were said in it. Answers its title, as far as it has one. */
+function createThreadTitles(
+  quiet: BestEffortCall,
+  notes: TtlStore | undefined,
+): (to: SlackReplyTo, text: string) => Promise<string | undefined> {
   const words = new LruMap<string, string>(maxThreads)
-  const titleKey = ({ account, channel, thread_ts }: SlackReplyTo): string => `${account}:${channel}:${thread_ts}`
-  return {
-    async give(to, text) {
-      const { account, channel, thread_ts: thread, reply_to_surface: surface } = to
-      const title = threadTitle(text)
-      if (thread === undefined || surface === undefined || title === '' || words.has(titleKey(to))) return
-      words.set(titleKey(to), title)
-      // The agent's view is given its title with the status of its session.
-      if (surface === 'agent') return
-      const isFirst = await notes?.keep({ family: 'title', key: titleKey(to), lifeMs: titleLifeMs, isOnce: true })
-      if (isFirst === true)
-        await quiet(account, 'assistant.threads.setTitle', { channel_id: channel, thread_ts: thread, title })
-    },
-    known: (to) => words.get(titleKey(to)),
+  return async (to, text) => {
+    const { account, channel, thread_ts: thread, reply_to_surface: surface } = to
+    const key = threadKey(to)
+    const known = words.get(key)
+    const title = threadTitle(text)
+    if (thread === undefined || title === '' || known !== undefined) return known
+    words.set(key, title)
+    // The agent's view is given its title with the status of its session.
+    if (surface === 'agent') return title
+    const isFirst = await notes?.keep({ family: 'title', key, lifeMs: titleLifeMs, isOnce: true })
+    if (isFirst === true)
+      await quiet(account, 'assistant.threads.setTitle', { channel_id: channel, thread_ts: thread, title })
+    return title
   }
 }
 
@@ -133,13 +131,10 @@ function createBestEffortCall(
   now: () => number,
 ): BestEffortCall {
   const paces = new LruMap<string, MethodBudget>(maxBudgets)
-  const methodBudget = (key: string): MethodBudget => {
+  return async (account, method, args) => {
+    const key = `${account}/${method}`
     const pace = paces.get(key) ?? { spentUntil: 0, notBefore: 0 }
     paces.set(key, pace)
-    return pace
-  }
-  return async (account, method, args) => {
-    const pace = methodBudget(`${account}/${method}`)
     const at = now()
     if (at < pace.notBefore || pace.spentUntil - at > 60_000) return 'skipped'
     pace.spentUntil = Math.max(pace.spentUntil, at) + 60_000 / perMinute[method]
@@ -179,42 +174,42 @@ function createReactions(quiet: BestEffortCall, given: ReactionNames): Reactions
     done: given.done || undefined,
   }
   const placed = new LruMap<string, string>(maxReactions)
-  const addReaction = async (to: SlackReplyTo, ts: string, name: string): Promise<void> => {
-    placed.set(reactionKey(to, ts), name)
-    await quiet(to.account, 'reactions.add', { channel: to.channel, timestamp: ts, name })
-  }
-  const removeReaction = async (to: SlackReplyTo, ts: string, name: string): Promise<void> => {
-    await quiet(to.account, 'reactions.remove', { channel: to.channel, timestamp: ts, name })
-  }
   return {
     async show(to, what) {
-      const [name, ts] = [names[what], reactableMessageTs(to)]
-      const before = ts === undefined ? undefined : placed.get(reactionKey(to, ts))
-      if (name === undefined || ts === undefined || before === name) return
-      await addReaction(to, ts, name)
-      if (before !== undefined) await removeReaction(to, ts, before)
+      const [name, message] = [names[what], reactableMessage(to)]
+      if (name === undefined || message === undefined) return
+      const { key, args } = message
+      const before = placed.get(key)
+      if (before === name) return
+      placed.set(key, name)
+      await quiet(to.account, 'reactions.add', { ...args, name })
+      if (before !== undefined) await quiet(to.account, 'reactions.remove', { ...args, name: before })
     },
     async end(to, outcome) {
-      const ts = reactableMessageTs(to)
-      if (ts === undefined || outcome === 'again') return
+      const message = reactableMessage(to)
+      if (message === undefined || outcome === 'again') return
+      const { key, args } = message
       // Another process may have put it there.
-      const before = placed.get(reactionKey(to, ts)) ?? names.seen
-      placed.delete(reactionKey(to, ts))
+      const before = placed.get(key) ?? names.seen
+      placed.delete(key)
       const after = outcome === 'replied' ? names.done : undefined
-      if (after !== undefined)
-        await quiet(to.account, 'reactions.add', { channel: to.channel, timestamp: ts, name: after })
-      if (before !== undefined && before !== after) await removeReaction(to, ts, before)
+      if (after !== undefined) await quiet(to.account, 'reactions.add', { ...args, name: after })
+      if (before !== undefined && before !== after)
+        await quiet(to.account, 'reactions.remove', { ...args, name: before })
     },
   }
+}
+
+type ReactableMessage = {
+  readonly key: string
+  readonly args: { readonly channel: string; readonly timestamp: string }
 }
 
 /** In the app's own views Slack has a line for it; a command and a press have no message to mark. */
-function reactableMessageTs({ reply_to_ts: ts, reply_to_surface: surface }: SlackReplyTo): string | undefined {
-  return surface === undefined ? ts : undefined
-}
-
-function reactionKey({ account, channel }: SlackReplyTo, ts: string): string {
-  return `${account}:${channel}:${ts}`
+function reactableMessage(to: SlackReplyTo): ReactableMessage | undefined {
+  const { account, channel, reply_to_ts: ts, reply_to_surface: surface } = to
+  if (surface !== undefined || ts === undefined) return undefined
+  return { key: `${account}:${channel}:${ts}`, args: { channel, timestamp: ts } }
 }
 
 // The status line below a thread, and the stop button of an agent's own view. Slack takes the line away with the next post, or
@@ -245,14 +240,14 @@ function createStatusLine(quiet: BestEffortCall, words: string | undefined, now:
         ...(to.reply_to_user === undefined ? {} : { initiator_user_id: to.reply_to_user }),
       }
       const result = await quiet(to.account, 'agents.sessions.setStatus', { ...place, status: 'processing', ...about })
-      if (result === 'done') sessions.set(statusKey(to), true)
+      if (result === 'done') sessions.set(threadKey(to), true)
     },
     async work(to) {
       const { account, channel } = to
       const place = statusThread(to)
       if (place === undefined || words === undefined || refused.has(`${account}:${channel}`)) return
-      if (now() - (shown.get(statusKey(to)) ?? Number.NEGATIVE_INFINITY) < againMs) return
-      shown.set(statusKey(to), now())
+      if (now() - (shown.get(threadKey(to)) ?? Number.NEGATIVE_INFINITY) < againMs) return
+      shown.set(threadKey(to), now())
       const result = await quiet(account, 'assistant.threads.setStatus', { ...place, status: words })
       // Not in this kind of channel: asking again would cost a call each time.
       if (result === 'refused' && refused.size < maxStatusLines) refused.add(`${account}:${channel}`)
@@ -261,9 +256,9 @@ function createStatusLine(quiet: BestEffortCall, words: string | undefined, now:
       const { account, channel } = to
       const place = statusThread(to)
       if (place === undefined) return
-      const isShown = shown.delete(statusKey(to)) && !refused.has(`${account}:${channel}`)
+      const isShown = shown.delete(threadKey(to)) && !refused.has(`${account}:${channel}`)
       if (isShown) await quiet(account, 'assistant.threads.setStatus', { ...place, status: '' })
-      if (sessions.delete(statusKey(to)))
+      if (sessions.delete(threadKey(to)))
         await quiet(account, 'agents.sessions.setStatus', { ...place, status: 'active' })
     },
   }
@@ -276,6 +271,6 @@ function statusThread({
   return thread === undefined ? undefined : { channel_id: channel, thread_ts: thread }
 }
 
-function statusKey({ account, channel, thread_ts }: SlackReplyTo): string {
+function threadKey({ account, channel, thread_ts }: SlackReplyTo): string {
   return `${account}:${channel}:${thread_ts}`
 }

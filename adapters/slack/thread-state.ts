@@ -18,15 +18,14 @@ export type Viewed = NonNullable<ChannelContext['context']>
 const contextFamily = 'context'
 const contextLifeMs = 7 * 24 * 60 * 60_000
 
-/** Undefined where nothing is known; a message of the newer view says it itself. */
+/** Of an event with an `assistant_thread`. Undefined where nothing is known; a message of the newer view says it itself. */
 export async function learnThreadContext(
   notes: TtlStore | undefined,
   app: AppFacts,
   value: Readonly<Record<string, unknown>>,
 ): Promise<Viewed | undefined> {
   const { event } = value
-  const isOfThread = typeof event === 'object' && event !== null && 'assistant_thread' in event
-  const envelope = isOfThread ? readEnvelope(value) : misfit
+  const envelope = readEnvelope(value)
   const place =
     envelope !== misfit && envelope.type === 'event_callback' ? tryResolveInstallation(app, envelope) : undefined
   if (notes === undefined || place === undefined) return undefined
@@ -73,7 +72,7 @@ export async function exceedsBotHops(
   app: AppFacts,
   value: Readonly<Record<string, unknown>>,
 ): Promise<boolean> {
-  if (notes === undefined || app.allowBots.size === 0 || value['type'] !== 'event_callback') return false
+  if (notes === undefined || value['type'] !== 'event_callback') return false
   const envelope = readEnvelope(value)
   const message = envelope === misfit ? misfit : readMessage(envelope.event)
   if (envelope === misfit || message === misfit || !isSpokenMessage(message.subtype)) return false

@@ -289,6 +289,23 @@ export const approvalActions: ReadonlySet<string> = new Set(['approve', 'reject'
 /** Blocks of one message hold this much text in total; more is refused although no single limit is broken. */
 export const maxTextLength = 12_000
 
+/** Slack's limits on blocks, checked before anything is sent. */
+export const limits = {
+  blocks: 50,
+  message: maxTextLength,
+  /** A fallback is read aloud or shown in a notification, so the beginning is enough. */
+  fallback: 3_000,
+  section: 3_000,
+  header: 150,
+  tableRows: 100,
+  tableColumns: 20,
+  tableCharacters: 10_000,
+  indent: 8,
+  url: 3_000,
+  buttonText: 75,
+  buttonValue: 2_000,
+} as const
+
 export const replyToSchema = z.object({
   account: z.string(),
   /** The workspace an organization's token is used for. */

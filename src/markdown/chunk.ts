@@ -1,27 +1,63 @@
 // Cuts a tree into trees that each fit one message. Pure: the same tree gives the same pieces on every try.
 // Linear: only the beginning of what is left is ever measured, never all of it.
 
-import {
-  blockTextLength,
-  createLoad,
-  cutPoint,
-  type Fit,
-  graphemeBoundary,
-  isBlankBlock,
-  type Load,
-  lengthOfAll,
-  mostThat,
-} from './chunk-text.ts'
+import { cutPoint, graphemeBoundary, mostThat } from './chunk-text.ts'
 import { tableAsList } from './table.ts'
-import type { Block, Blockquote, Code, Inline, List, Paragraph, Root, Table } from './tree.ts'
+import {
+  type Block,
+  type Blockquote,
+  type Code,
+  type Inline,
+  type InlineWindow,
+  inlineFrom,
+  inlineUpTo,
+  inlineWindow,
+  isBlank,
+  type List,
+  type Paragraph,
+  type Root,
+  type Table,
+  textLength,
+} from './tree.ts'
+
+/** What a platform accepts in one message, in its own unit. */
+export type Fit = {
+  readonly limit: number
+  /** Units of what the face would send for these blocks, separators between them included; never fewer than their characters. */
+  readonly sizeOf: (blocks: readonly Block[]) => number
+  /** What else is counted, for example formatted ranges. */
+  readonly costOf?: (blocks: readonly Block[]) => number
+  readonly maxCost?: number
+}
+
+/** How much of a message these blocks would take: more than 1 is too much. */
+export function measureLoad(blocks: readonly Block[], { limit, sizeOf, costOf, maxCost }: Fit): number {
+  const size = sizeOf(blocks) / limit
+  return costOf === undefined || maxCost === undefined ? size : Math.max(size, costOf(blocks) / maxCost)
+}
+
+/** A measure of blocks that adds up, remembered for each block: cutting asks for the same ones many times. */
+export function sumOfBlocks(measure: (block: Block) => number): (blocks: readonly Block[]) => number {
+  const known = new WeakMap<Block, number>()
+  return (blocks) => {
+    let sum = 0
+    for (const block of blocks) {
+      const size = known.get(block) ?? measure(block)
+      known.set(block, size)
+      sum += size
+    }
+    return sum
+  }
+}
 
 /** None is blank. A single character that is wider than the limit stays whole. */
 export function chunkTree(root: Root, fit: Fit): readonly Root[] {
   // One unit is at most two of UTF-16, so what is longer than this cannot fit and need not be measured.
   const maxLength = fit.limit * 2 + 1
-  const measured = createLoad(fit)
-  const load: Load = (blocks) =>
-    lengthOfAll(blocks, maxLength) > maxLength ? Number.POSITIVE_INFINITY : measured(blocks)
+  const load = (blocks: readonly Block[]): number =>
+    textLength(blocks, maxLength) > maxLength ? Number.POSITIVE_INFINITY : measureLoad(blocks, fit)
+  // Most replies fit into one message and are not cut.
+  if (load(root.children) <= 1) return root.children.every(isBlank) ? [] : [root]
   const room: Room = { load, alone: load, maxLength, guess: 1, isEmpty: true }
   const pieces: Root[] = []
   let window: readonly Block[] = []
@@ -31,7 +67,7 @@ export function chunkTree(root: Root, fit: Fit): readonly Root[] {
     window = [...window, ...root.children.slice(at, at + count)]
     at += count
     const taken = takeBlocks(window, { ...room, guess: sizeOfPiece(pieces.at(-1)) }) ?? loosenedFirst(window)
-    if (!taken.head.every(isBlankBlock)) pieces.push({ type: 'root', children: taken.head })
+    if (!taken.head.every(isBlank)) pieces.push({ type: 'root', children: taken.head })
     window = taken.rest
   }
   return pieces
@@ -39,11 +75,11 @@ export function chunkTree(root: Root, fit: Fit): readonly Root[] {
 
 /** How many more blocks make the window longer than any message. */
 function countToFill(window: readonly Block[], blocks: readonly Block[], at: number, maxLength: number): number {
-  let length = lengthOfAll(window, maxLength)
+  let length = textLength(window, maxLength)
   let count = 0
   for (; length <= maxLength && at + count < blocks.length; count += 1) {
     const block = blocks[at + count]
-    if (block !== undefined) length += blockTextLength(block, maxLength - length)
+    if (block !== undefined) length += textLength([block], maxLength - length)
   }
   return count
 }
@@ -90,9 +126,9 @@ function loosenedParagraph({ children }: Paragraph): Taken {
   }
   const { text } = inlineWindow(children, 64)
   const cut = graphemeBoundary(text, 1)
-  const rest = from(children, cut)
+  const rest = inlineFrom(children, cut)
   return {
-    head: [{ type: 'paragraph', children: upTo(children, cut) }],
+    head: [{ type: 'paragraph', children: inlineUpTo(children, cut) }],
     rest: rest.length === 0 ? [] : [{ type: 'paragraph', children: rest }],
   }
 }
@@ -135,9 +171,9 @@ type Taken = { readonly head: readonly Block[]; readonly rest: readonly Block[] 
 
 type Room = {
   /** What these blocks would take of the message together with what is in it already. */
-  readonly load: Load
+  readonly load: (blocks: readonly Block[]) => number
   /** What they would take of a message of their own. */
-  readonly alone: Load
+  readonly alone: (blocks: readonly Block[]) => number
   /** No text longer than this can fit. */
   readonly maxLength: number
   /** How many blocks, items or rows went into the message before. */
@@ -299,14 +335,14 @@ type InlineRoom = {
 function splitInline(nodes: readonly Inline[], room: InlineRoom): InlineSplit | undefined {
   const window = inlineWindow(nodes, room.maxLength)
   const { text } = window
-  const length = mostThat(text.length, room.maxLength >> 1, (count) => room.fits(upTo(nodes, count)))
+  const length = mostThat(text.length, room.maxLength >> 1, (count) => room.fits(inlineUpTo(nodes, count)))
   if (length === 0) return undefined
   if (length === text.length) return { head: nodes, rest: [] }
   const cut = bestCut(window, length, room)
   if (cut === undefined) return undefined
   const end = text.slice(0, cut).trimEnd().length
   const start = text.length - text.slice(cut).trimStart().length
-  return { head: upTo(nodes, end === 0 ? cut : end), rest: from(nodes, start) }
+  return { head: inlineUpTo(nodes, end === 0 ? cut : end), rest: inlineFrom(nodes, start) }
 }
 
 function bestCut(
@@ -332,78 +368,4 @@ function isBetweenWords(text: string, cut: number): boolean {
 
 function isAtSpace(text: string, cut: number): boolean {
   return text.charAt(cut).trim() === '' || text.charAt(cut - 1).trim() === ''
-}
-
-// The beginning of inline content as flat text, with the places where no cut belongs; and the content up to and from a place.
-
-/** From `start` up to `end`, where a cut would tear a label, a piece of code or a name. */
-type WholeSpan = { readonly start: number; readonly end: number }
-type InlineWindow = { readonly text: string; readonly whole: readonly WholeSpan[] }
-
-function inlineWindow(nodes: readonly Inline[], maxLength: number): InlineWindow {
-  const whole: WholeSpan[] = []
-  let text = ''
-  const read = (children: readonly Inline[], isWhole: boolean) => {
-    for (const node of children) {
-      if (text.length > maxLength) return
-      const start = text.length
-      if ('children' in node) read(node.children, isWhole || node.type === 'link')
-      else text += leafText(node)
-      const isSpan = node.type === 'link' || node.type === 'inlineCode' || node.type === 'mention'
-      if (isSpan && !isWhole) whole.push({ start, end: text.length })
-    }
-  }
-  read(nodes, false)
-  return { text, whole }
-}
-
-/** Marks that are open at `end` are closed there. */
-function upTo(nodes: readonly Inline[], end: number): readonly Inline[] {
-  const taken: Inline[] = []
-  let left = end
-  for (const node of nodes) {
-    if (left <= 0) break
-    const length = lengthOfNode(node)
-    if (length <= left) taken.push(node)
-    else if ('children' in node) taken.push({ ...node, children: upTo(node.children, left) })
-    else taken.push(sliceLeaf(node, 0, left))
-    left -= length
-  }
-  return taken
-}
-
-/** Marks that are open at `start` are opened again. */
-function from(nodes: readonly Inline[], start: number): readonly Inline[] {
-  let passed = 0
-  for (const [index, node] of nodes.entries()) {
-    const length = lengthOfNode(node)
-    if (passed + length > start) {
-      if (passed === start) return nodes.slice(index)
-      const at = start - passed
-      const rest: Inline = 'children' in node ? { ...node, children: from(node.children, at) } : sliceLeaf(node, at)
-      return [rest, ...nodes.slice(index + 1)]
-    }
-    passed += length
-  }
-  return []
-}
-
-type Leaf = Exclude<Inline, { readonly children: readonly Inline[] }>
-
-function leafText(node: Leaf): string {
-  if (node.type === 'break') return '\n'
-  return node.type === 'mention' ? node.name : node.value
-}
-
-/** A name that is cut in two is text, no mention. */
-function sliceLeaf(node: Leaf, start: number, end?: number): Inline {
-  const value = leafText(node).slice(start, end)
-  return { type: node.type === 'inlineCode' ? 'inlineCode' : 'text', value }
-}
-
-function lengthOfNode(node: Inline): number {
-  if (!('children' in node)) return leafText(node).length
-  let length = 0
-  for (const child of node.children) length += lengthOfNode(child)
-  return length
 }

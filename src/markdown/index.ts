@@ -2,8 +2,8 @@
 // the tree is cut into pieces a platform takes, and each platform has its renderer.
 
 // The tree in pieces a platform accepts
-export { chunkTree } from './chunk.ts'
-export { chunkText, cutPoint, type Fit, sumOfBlocks } from './chunk-text.ts'
+export { chunkTree, type Fit, sumOfBlocks } from './chunk.ts'
+export { chunkText, cutPoint } from './chunk-text.ts'
 // The tree as HTML of few tags, and words inside HTML that we write ourselves
 // HTML and Markdown from outside as a safe subset
 export { blocksHtml, element, escapeHtml, type HtmlFace, inlineHtml, safeHtml } from './html.ts'

@@ -19,29 +19,24 @@ export function plainTree(
 
 /** `text` is clean already. */
 export function plainBlocks(text: string, mayNotify = noRecipients): readonly Block[] {
+  const textNodes = (words: string): readonly Inline[] =>
+    mayNotify.size > 0 && words.includes('@') ? withMentions(words, mayNotify) : [{ type: 'text', value: words }]
   const blocks: Block[] = []
   let children: Inline[] = []
   let lines = 0
-  const finish = () => {
-    if (lines > 0) blocks.push({ type: 'paragraph', children })
-    children = []
-    lines = 0
-  }
   for (const line of text.split('\n')) {
-    if (line.trim() === '' || lines === maxLines) finish()
-    if (line.trim() === '') continue
+    const words = line.trimEnd()
+    if (words === '' || lines === maxLines) lines = 0
+    if (words === '') continue
     if (lines > 0) children.push({ type: 'break' })
-    children.push(...lineNodes(line.trimEnd(), mayNotify))
+    else {
+      children = []
+      blocks.push({ type: 'paragraph', children })
+    }
+    children.push(...(words.includes('://') ? withAddresses(words, textNodes) : textNodes(words)))
     lines += 1
   }
-  finish()
   return blocks
-}
-
-function lineNodes(line: string, mayNotify: ReadonlySet<string>): readonly Inline[] {
-  const textNodes = (words: string): readonly Inline[] =>
-    mayNotify.size > 0 && words.includes('@') ? withMentions(words, mayNotify) : [{ type: 'text', value: words }]
-  return line.includes('://') ? withAddresses(line, textNodes) : textNodes(line)
 }
 
 // Text as any channel may carry it: without control characters, direction overrides and broken surrogates.

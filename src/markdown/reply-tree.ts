@@ -3,13 +3,13 @@
 import { isKnownPart, type KnownPart, type NormalizedResponse, type Part } from '../contract/index.ts'
 import { say } from '../locales/say.ts'
 import { chunkTree } from './chunk.ts'
-import { isBlankBlock } from './chunk-text.ts'
 import { htmlToText } from './html-to-text/html-to-text.ts'
 import { safeUrl } from './links.ts'
 import { parseMarkdown } from './parse.ts'
 import { cleanShownText, plainTree } from './plain-tree.ts'
 import { type Draft, writeBlocks } from './styled-text.ts'
-import type { Block, Inline, Root } from './tree.ts'
+import { type Block, type Inline, isBlank, type Root } from './tree.ts'
+
 export type ReplyTreeOptions = {
   /** Names as they are written, in small letters, that may reach whom they name. */
   readonly mayNotify?: ReadonlySet<string>
@@ -19,7 +19,7 @@ export type ReplyTreeOptions = {
 
 export function replyTree(reply: NormalizedResponse, options: ReplyTreeOptions = {}): Root {
   const said = reply.parts.flatMap((part) => partBlocks(part, options))
-  const hasWords = !said.every(isBlankBlock)
+  const hasWords = !said.every(isBlank)
   const status = statusWords(reply, hasWords || isShownAsFiles(reply, options))
   const words = hasWords ? said : []
   return { type: 'root', children: status === '' ? words : [...words, textParagraph(status)] }
@@ -39,13 +39,11 @@ function isFilePart(part: Part): part is FilePart {
 }
 
 function partBlocks(part: Part, options: ReplyTreeOptions): readonly Block[] {
-  return isKnownPart(part) ? knownPartBlocks(part, options) : [textParagraph(placeholderLine(part))]
-}
-
-function knownPartBlocks(part: KnownPart, options: ReplyTreeOptions): readonly Block[] {
+  if (!isKnownPart(part)) return [textParagraph(placeholderLine(part))]
   switch (part.kind) {
     case 'text':
-      return textBlocks(part, options)
+      if (part.mime === 'text/markdown') return parseMarkdown(part.content, options).children
+      return plainTree(part.mime === 'text/html' ? htmlToText(part.content) : part.content, options).children
     case 'link':
       return [{ type: 'paragraph', children: [linkNode(part.url, part.title), ...descriptionNodes(part.description)] }]
     case 'file':
@@ -58,22 +56,6 @@ function knownPartBlocks(part: KnownPart, options: ReplyTreeOptions): readonly B
       return []
     default:
       return part satisfies never
-  }
-}
-
-function textBlocks(
-  { mime, content }: Extract<KnownPart, { kind: 'text' }>,
-  options: ReplyTreeOptions,
-): readonly Block[] {
-  switch (mime) {
-    case 'text/markdown':
-      return parseMarkdown(content, options).children
-    case 'text/html':
-      return plainTree(htmlToText(content), options).children
-    case 'text/plain':
-      return plainTree(content, options).children
-    default:
-      return mime satisfies never
   }
 }
 
@@ -176,16 +158,14 @@ const labelKeys = {
 } as const satisfies Readonly<Record<Exclude<Status, 'completed'>, string>>
 
 /** What stands after the agent's words, or instead of them; may be empty. Codes are for machines: they stay in `error`. */
-function statusWords(reply: NormalizedResponse, hasWords: boolean): string {
-  return hasWords ? statusLabel(reply) : say(`status.${reply.status}`)
-}
-
-/** A question says itself what it waits for, and so do words that tell what went wrong. */
-function statusLabel({ status, parts, error }: NormalizedResponse): string {
+function statusWords({ status, parts, error }: NormalizedResponse, hasWords: boolean): string {
+  if (!hasWords) return say(`status.${status}`)
+  if (status === 'completed') return ''
+  // A question says itself what it waits for, and so do words that tell what went wrong.
   const isAsked = status === 'input_required' && parts.some((part) => part.kind === 'policy')
   const last = parts.at(-1)
   const isTold = last?.kind === 'text' && error !== undefined && error.message === last['content']
-  return isAsked || isTold || status === 'completed' ? '' : say(labelKeys[status])
+  return isAsked || isTold ? '' : say(labelKeys[status])
 }
 
 // A reply as one plain text: its Markdown as it was written, for models and logs, or rendered for channels that show text as it

@@ -1,6 +1,5 @@
 // Streaming Markdown: a growing text as messages, where what is sealed never changes, whatever comes after it.
-import { chunkTree } from './chunk.ts'
-import { createLoad, type Fit } from './chunk-text.ts'
+import { chunkTree, type Fit, measureLoad } from './chunk.ts'
 import { parseMarkdown } from './parse.ts'
 import { cleanShownText } from './plain-tree.ts'
 import type { Block, Root } from './tree.ts'
@@ -43,7 +42,7 @@ function sealedUpTo(blocks: readonly Block[], fit: Fit, sealed: Root[]): readonl
 
 /** A heading is not left without what follows it. */
 function isChunkFull(blocks: readonly Block[], fit: Fit, next: Segment | undefined): boolean {
-  return next !== undefined && blocks.at(-1)?.type !== 'heading' && createLoad(fit)(blocks) >= wellFilled
+  return next !== undefined && blocks.at(-1)?.type !== 'heading' && measureLoad(blocks, fit) >= wellFilled
 }
 
 type Growing = { readonly segment: Segment; readonly next: number }
@@ -55,7 +54,7 @@ function openBlocks(rest: readonly Block[], { segment, next }: Growing, fit: Fit
   const { source } = segment
   const blocks = streamTree(source, { isFinal: false }).children
   const [code] = fenced.test(source) ? parseMarkdown(source.slice(0, source.lastIndexOf('\n') + 1)).children : []
-  if (code?.type !== 'code' || createLoad(fit)([code]) <= 1)
+  if (code?.type !== 'code' || measureLoad([code], fit) <= 1)
     return joinBlocks(rest, continueNumbering(blocks, segment, next))
   return [...sealedUpTo([...rest, code], fit, sealed), ...blocks.slice(1)]
 }

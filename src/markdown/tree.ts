@@ -98,3 +98,123 @@ function collectLinks(children: readonly Inline[]): readonly Link[] {
 export function linksInTable(table: Table): readonly Link[] {
   return table.children.flatMap((row) => row.children.flatMap((cell) => collectLinks(cell.children)))
 }
+
+// How long the words of a tree are at least, and whether there are any.
+
+type Node = Block | ListItem | TableRow | TableCell | Inline
+
+/** UTF-16 units, at least one for every block; stops soon after `enough`. */
+export function textLength(nodes: readonly Node[], enough: number): number {
+  let length = 0
+  for (const node of nodes) {
+    if (length > enough) break
+    switch (node.type) {
+      case 'text':
+      case 'inlineCode':
+        length += node.value.length
+        break
+      case 'code':
+        length += Math.max(1, node.value.length)
+        break
+      case 'mention':
+        length += node.name.length
+        break
+      case 'break':
+      case 'thematicBreak':
+        length += 1
+        break
+      case 'paragraph':
+      case 'heading':
+      case 'listItem':
+        length += Math.max(1, textLength(node.children, enough - length))
+        break
+      default:
+        length += textLength(node.children, enough - length)
+    }
+  }
+  return length
+}
+
+const unseen = /^[\s\u00ad\u200b-\u200f\u2060-\u2064\ufeff]*$/
+
+/** Nothing a reader would see. A line between nothing and nothing counts as nothing. */
+export function isBlank(node: Node): boolean {
+  if ('children' in node) return node.children.every(isBlank)
+  if (node.type === 'break' || node.type === 'thematicBreak') return true
+  return node.type !== 'mention' && unseen.test(node.value)
+}
+
+// The beginning of inline content as flat text, with the places where no cut belongs; and the content up to and from a place.
+
+/** From `start` up to `end`, where a cut would tear a label, a piece of code or a name. */
+type WholeSpan = { readonly start: number; readonly end: number }
+export type InlineWindow = { readonly text: string; readonly whole: readonly WholeSpan[] }
+
+export function inlineWindow(nodes: readonly Inline[], maxLength: number): InlineWindow {
+  const whole: WholeSpan[] = []
+  let text = ''
+  const read = (children: readonly Inline[], isWhole: boolean) => {
+    for (const node of children) {
+      if (text.length > maxLength) return
+      const start = text.length
+      if ('children' in node) read(node.children, isWhole || node.type === 'link')
+      else text += leafText(node)
+      const isSpan = node.type === 'link' || node.type === 'inlineCode' || node.type === 'mention'
+      if (isSpan && !isWhole) whole.push({ start, end: text.length })
+    }
+  }
+  read(nodes, false)
+  return { text, whole }
+}
+
+/** Marks that are open at `end` are closed there. */
+export function inlineUpTo(nodes: readonly Inline[], end: number): readonly Inline[] {
+  const taken: Inline[] = []
+  let left = end
+  for (const node of nodes) {
+    if (left <= 0) break
+    const length = lengthOfNode(node)
+    if (length <= left) taken.push(node)
+    else if ('children' in node) taken.push({ ...node, children: inlineUpTo(node.children, left) })
+    else taken.push(sliceLeaf(node, 0, left))
+    left -= length
+  }
+  return taken
+}
+
+/** Marks that are open at `start` are opened again. */
+export function inlineFrom(nodes: readonly Inline[], start: number): readonly Inline[] {
+  let passed = 0
+  for (const [index, node] of nodes.entries()) {
+    const length = lengthOfNode(node)
+    if (passed + length > start) {
+      if (passed === start) return nodes.slice(index)
+      const at = start - passed
+      const rest: Inline =
+        'children' in node ? { ...node, children: inlineFrom(node.children, at) } : sliceLeaf(node, at)
+      return [rest, ...nodes.slice(index + 1)]
+    }
+    passed += length
+  }
+  return []
+}
+
+type Leaf = Exclude<Inline, { readonly children: readonly Inline[] }>
+
+function leafText(node: Leaf): string {
+  if (node.type === 'break') return '\n'
+  return node.type === 'mention' ? node.name : node.value
+}
+
+/** A name that is cut in two is text, no mention. */
+function sliceLeaf(node: Leaf, start: number, end?: number): Inline {
+  const value = leafText(node).slice(start, end)
+  return { type: node.type === 'inlineCode' ? 'inlineCode' : 'text', value }
+}
+
+function lengthOfNode(node: Inline): number {
+  if (!('children' in node)) return leafText(node).length
+  let length = 0
+  for (const child of node.children) length += lengthOfNode(child)
+  return length
+}

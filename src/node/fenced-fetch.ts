@@ -14,14 +14,14 @@ const globalDispatcher = Symbol.for('undici.globalDispatcher.1')
 export function createFencedFetch(
   mayLeave: (ageMs: number) => boolean,
   monotonicMs: () => number,
-  onSend: () => void = () => {},
+  onSend?: () => void,
 ): typeof fetch {
   return (input, init) => {
     const askedAt = monotonicMs()
     const isFenced = (): boolean => !mayLeave(monotonicMs() - askedAt)
-    const sender: unknown = Reflect.get(globalThis, globalDispatcher)
-    if (!isDispatcher(sender)) {
-      onSend()
+    const sender: Dispatcher | undefined = Reflect.get(globalThis, globalDispatcher)
+    if (sender === undefined) {
+      onSend?.()
       return fetch(input, init)
     }
     const dispatcher: Dispatcher = {
@@ -30,10 +30,7 @@ export function createFencedFetch(
         // With a body the head is written together with its first piece, which may come long after `onConnect`.
         if (!isAsyncIterable(body)) return sender.dispatch(options, fenceHandler(handler, isFenced, onSend))
         const sent = { ...options, body: fencedPieces(body, isFenced, onSend) }
-        return sender.dispatch(
-          sent,
-          fenceHandler(handler, isFenced, () => {}),
-        )
+        return sender.dispatch(sent, fenceHandler(handler, isFenced, undefined))
       },
     }
     // Node's fetch takes a dispatcher; the standard's types do not know it.
@@ -47,14 +44,14 @@ export async function prepareFencedFetch(): Promise<void> {
 }
 
 /** `onConnect` is called right before the first byte of a request without a body is written, in the same breath. */
-function fenceHandler(handler: Handler, isFenced: () => boolean, onSend: () => void): Handler {
+function fenceHandler(handler: Handler, isFenced: () => boolean, onSend: (() => void) | undefined): Handler {
   const { onConnect } = handler
   if (onConnect === undefined) return handler
   return {
     ...handler,
     onConnect(this: Handler, abort, ...rest) {
       if (isFenced()) return abort(tooLateToSendError())
-      onSend()
+      onSend?.()
       onConnect.call(this, abort, ...rest)
     },
   }
@@ -64,7 +61,7 @@ function fenceHandler(handler: Handler, isFenced: () => boolean, onSend: () => v
 async function* fencedPieces(
   body: AsyncIterable<unknown>,
   isFenced: () => boolean,
-  onSend: () => void,
+  onSend: (() => void) | undefined,
 ): AsyncGenerator<unknown> {
   const pieces = body[Symbol.asyncIterator]()
   let hasLeft = false
@@ -72,16 +69,12 @@ async function* fencedPieces(
     const next = await pieces.next()
     // What has begun to leave goes on: half a request tells the receiver nothing.
     if (!hasLeft && isFenced()) throw tooLateToSendError()
-    const isLeaving = next.done === true || !isEmptyChunk(next.value)
-    if (!hasLeft && isLeaving) onSend()
-    hasLeft ||= isLeaving
+    const isEmpty = next.done !== true && next.value instanceof Uint8Array && next.value.byteLength === 0
+    if (!hasLeft && !isEmpty) onSend?.()
+    hasLeft ||= !isEmpty
     if (next.done === true) return
     yield next.value
   }
-}
-
-function isEmptyChunk(piece: unknown): boolean {
-  return piece instanceof Uint8Array && piece.byteLength === 0
 }
 
 function tooLateToSendError(): DOMException {
@@ -90,8 +83,4 @@ function tooLateToSendError(): DOMException {
 
 function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
-}
-
-function isDispatcher(value: unknown): value is Dispatcher {
-  return typeof value === 'object' && value !== null && 'dispatch' in value
 }

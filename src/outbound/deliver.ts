@@ -73,7 +73,9 @@ export async function dispatchLane(deps: DispatchDeps, lane: HeldSendLane, claim
   let delayMs = 0
   const opened = new Map<string, string>()
   for (const [at, claimed] of lane.calls.entries()) {
-    const call = withLive(claimed, opened)
+    // What was opened in this hold, after the rows were read, is there too.
+    const liveReference = claimed.finishes === null ? undefined : opened.get(claimed.finishes)
+    const call = liveReference === undefined ? claimed : { ...claimed, liveReference }
     const ageMs = deps.monotonicMs() - claimedAt
     // What is left of the lease when the call is over is for storing its outcome, also after a pause of the database.
     if (ageMs + adapter.capabilities.callTimeoutMs >= deps.turnPolicy.leaseMs * (at === 0 ? 0.9 : 0.6)) break
@@ -89,12 +91,6 @@ export async function dispatchLane(deps: DispatchDeps, lane: HeldSendLane, claim
     }
   }
   await deps.results.store(undefined, () => releaseSendLane(deps.db, lane, delayMs))
-}
-
-/** What was opened in this hold, after the rows were read, is there too. */
-function withLive(call: OpenCall, opened: ReadonlyMap<string, string>): OpenCall {
-  const reference = call.finishes === null ? undefined : opened.get(call.finishes)
-  return reference === undefined ? call : { ...call, liveReference: reference }
 }
 
 type Holding = {
@@ -143,8 +139,13 @@ async function dispatchCall(
 ): Promise<Step> {
   const { claimedAt, opened } = holding
   if (claimed.waitMs > 0) return { go: 'stop', delayMs: claimed.waitMs }
-  const isWelcome = claimed.purpose === 'welcome'
-  const said = isWelcome ? welcomeCall(adapter, lane, claimed) : afterDecision(adapter, lane, claimed)
+  const isDecided = claimed.question !== null && claimed.question.outcomes !== null
+  const said =
+    claimed.purpose === 'welcome'
+      ? welcomeCall(adapter, lane, claimed)
+      : isDecided
+        ? afterDecision(adapter, lane, claimed)
+        : claimed
   const call = said ?? claimed
   const early = said === undefined ? settleUnsaid(claimed) : await settleWithoutSending(deps, adapter, said)
   // Also what is only settled is started first: the start puts our epoch on the row.
@@ -162,9 +163,11 @@ async function dispatchCall(
   const tried =
     early === undefined ? await trySending(deps, adapter, call, claimedAt) : { ...untried, settlement: early }
   const judged = isEditOfQuestion(call) ? settleEdited(tried.settlement) : tried.settlement
-  const whole = {
-    ...withRoomAddress(await withNotice(deps, adapter, lane, call, judged), place),
-    maySayOutcome: maySayOutcome(adapter, call, judged),
+  const whole: Settlement = {
+    ...(judged.cancelLater ? await withNotice(deps, adapter, lane, call, judged) : judged),
+    // A pause that the vendor asked for holds for everything that shares the limit.
+    ...(judged.pause === null || place === undefined ? {} : { pause: { ...judged.pause, place } }),
+    maySayOutcome: call.question !== null && maySayOutcome(adapter, call, call.question, judged),
   }
   const what = { ...sendFacts(lane, call), reason: 'delivery', state: whole.state }
   const result = await deps.results.store(what, (isRepeat) => settleSend(deps.db, lane, call, whole, isRepeat))
@@ -187,12 +190,13 @@ function decidedSinceClaim(call: OpenCall): OpenCall {
 /** Once its question is over a call says the rest of its words; one that has arrived meanwhile is edited into the outcome. */
 function afterDecision(adapter: Adapter, lane: HeldSendLane, call: OpenCall): OpenCall {
   const { question, vendorId } = call
-  if (question === null || question.outcomes === null) return call
   if (vendorId !== null) {
     const outcome = outcomeCall(adapter, lane, call)
     return outcome === undefined ? call : { ...call, call: outcome, liveReference: vendorId }
   }
-  return question.otherwise === null || !isUnsent(call) ? call : { ...call, call: question.otherwise }
+  return question === null || question.otherwise === null || !isUnsent(call)
+    ? call
+    : { ...call, call: question.otherwise }
 }
 
 /** The row holds where it goes. Undefined: it could not be said there to that person alone. */
@@ -217,11 +221,15 @@ function isEditOfQuestion({ question, vendorId }: OpenCall): boolean {
 }
 
 /** Only a question that can be edited there becomes its outcome, and nothing that was sent without it. */
-function maySayOutcome(adapter: Adapter, call: OpenCall, { state, isFinal, vendorId }: Settlement): boolean {
-  const { question } = call
-  const isQuestion = question !== null && call.vendorId === null && call.call !== question.otherwise
+function maySayOutcome(
+  adapter: Adapter,
+  call: OpenCall,
+  question: OpenQuestion,
+  { state, isFinal, vendorId }: Settlement,
+): boolean {
+  const isQuestion = call.vendorId === null && call.call !== question.otherwise
   const hasArrived = isFinal && state === 'delivered' && vendorId !== null
-  const needed = question !== null && hasOtherWords(question) ? ['lines'] : ['lines', 'whole']
+  const needed = hasOtherWords(question) ? ['lines'] : ['lines', 'whole']
   return isQuestion && hasArrived && needed.includes(createCallEditor(adapter)) && call.replyTo !== null
 }
 
@@ -252,12 +260,7 @@ function roomAddress(replyTo: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(replyTo).filter(([key]) => !key.startsWith('reply_to_')))
 }
 
-/** A pause that the vendor asked for holds for everything that shares the limit. */
-function withRoomAddress(settlement: Settlement, place: string | undefined): Settlement {
-  const { pause } = settlement
-  return pause === null || place === undefined ? settlement : { ...settlement, pause: { ...pause, place } }
-}
-
+/** The one try of this hold, and what its outcome means. */
 async function trySending(
   deps: DispatchDeps,
   adapter: Adapter,
@@ -265,7 +268,16 @@ async function trySending(
   claimedAt: number,
 ): Promise<SettledTry> {
   const sentAt = deps.monotonicMs()
-  const outcome = await deliverCall(deps, adapter, call, claimedAt)
+  await deps.failpoint?.('before:deliver')
+  let outcome: DeliveryOutcome = { kind: 'retry', reason: 'held_too_long' }
+  // Between the commit above and this line the process may have slept: look at our own clock once more.
+  const heldMs = deps.monotonicMs() - claimedAt
+  if (heldMs + adapter.capabilities.callTimeoutMs < deps.turnPolicy.leaseMs * 0.9) {
+    outcome = await withAttempt(adapter, call, (attempt) => adapter.deliver(call.call, attempt)).catch(
+      (): DeliveryOutcome => ({ kind: 'unknown', reason: 'deliver_threw' }),
+    )
+    await deps.failpoint?.('after:deliver')
+  }
   const tookMs = deps.monotonicMs() - sentAt
   const settlement = settleOutcome(call, outcome, adapter.capabilities, deps.settlePolicy, deps.random)
   return { settlement, outcome, tookMs }
@@ -291,24 +303,6 @@ async function settleWithoutSending(
   if (call.state !== 'unknown') return undefined
   const found = await reconcileCall(deps, adapter, call)
   return settleLookup(call, found, deps.settlePolicy, deps.random)
-}
-
-async function deliverCall(
-  deps: DispatchDeps,
-  adapter: Adapter,
-  call: OpenCall,
-  claimedAt: number,
-): Promise<DeliveryOutcome> {
-  await deps.failpoint?.('before:deliver')
-  // Between the commit above and this line the process may have slept: look at our own clock once more.
-  if (deps.monotonicMs() - claimedAt + adapter.capabilities.callTimeoutMs >= deps.turnPolicy.leaseMs * 0.9) {
-    return { kind: 'retry', reason: 'held_too_long' }
-  }
-  const outcome = await withAttempt(adapter, call, (attempt) => adapter.deliver(call.call, attempt)).catch(
-    (): DeliveryOutcome => ({ kind: 'unknown', reason: 'deliver_threw' }),
-  )
-  await deps.failpoint?.('after:deliver')
-  return outcome
 }
 
 async function reconcileCall(deps: DispatchDeps, adapter: Adapter, call: OpenCall): Promise<LookupOutcome> {
@@ -356,8 +350,11 @@ function reportSettled(
   facts: LogFields & { readonly connection: string },
   { settlement, outcome, tookMs }: SettledTry,
 ): void {
-  const { isFinal, state, reason, retryInMs } = settlement
-  const result = sendOutcome(settlement, outcome)
+  const { isFinal, state, reason, retryInMs, pause } = settlement
+  let result: SendOutcome = state
+  // A vendor that names a time was asked too much; an open call without a known outcome is unknown, whatever comes next.
+  if (!isFinal && pause !== null) result = 'rate_limited'
+  else if (!isFinal && outcome?.kind === 'unknown') result = 'unknown'
   meter.sent(facts.connection, result, reason ?? '', tookMs)
   const reported = { ...facts, outcome: result, reason, ...(tookMs === undefined ? {} : { ms: Math.round(tookMs) }) }
   if (!isFinal) log.info('delivery_delayed', { ...reported, delayMs: Math.round(retryInMs) })
@@ -370,11 +367,4 @@ function sendFacts(
   { id, turnId, traceId, attempt }: OpenCall,
 ): LogFields & { readonly connection: string } {
   return { connection, trace: traceId, turn: turnId, outbox: id, attempt: attempt + 1 }
-}
-
-/** A vendor that names a time was asked too much; an open call without a known outcome is unknown, whatever comes next. */
-function sendOutcome({ isFinal, state, pause }: Settlement, outcome: DeliveryOutcome | undefined): SendOutcome {
-  if (isFinal) return state
-  if (pause !== null) return 'rate_limited'
-  return outcome?.kind === 'unknown' ? 'unknown' : state
 }

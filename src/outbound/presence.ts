@@ -1,9 +1,10 @@
-// Sends presence (typing, reactions, status) that a platform can show; no turn waits for it, and a failure is ignored.
+// Presence: typing, reactions, a status line. Outside the outbox: a lost one is no loss, no turn waits for one, and a failure is
+// ignored.
 
-import type { PresenceDetails, PresenceUpdate } from '../contract/capabilities.ts'
-import type { Adapter } from '../contract/index.ts'
-import { settleWithin } from '../lib/index.ts'
-import type { JsonObject } from '../lib/json-value.ts'
+import type { PresenceUpdate } from '../contract/capabilities.ts'
+import { type Adapter, type NormalizedMessage, type PresenceDetails, textOf } from '../contract/index.ts'
+import { type JsonObject, settleWithin } from '../lib/index.ts'
+import type { TurnPolicy } from '../turns/turn-policy.ts'
 
 /** Presence updates that are under way, so that a process which is about to end can wait for them. */
 export type PresenceService = {
@@ -26,6 +27,79 @@ export function createPresenceService(): PresenceService {
     async rest(maxMs) {
       if (underWay.size === 0) return
       await settleWithin(Promise.all(underWay), maxMs, undefined)
+    },
+  }
+}
+
+// Presence of a turn: a message was taken up, it takes a while, it is over.
+
+/** Platforms show a typing indicator for about five seconds. */
+const everyMs = 4_000
+/** A title needs no more of what was said. */
+const maxTextLength = 500
+
+export type TurnPresence = {
+  /** No more typing indicators. */
+  readonly stop: () => void
+  readonly end: (outcome: NonNullable<PresenceDetails['outcome']>) => void
+}
+
+/** What presence needs to know of a turn: where it is, and for whom. */
+type ShownTurn = {
+  readonly at: { readonly adapter: Adapter }
+  readonly lane: { readonly replyTo: JsonObject }
+  readonly turn: { readonly kind: string }
+  readonly members: readonly { readonly row: { readonly replyTo: JsonObject }; readonly message: ShownMessage }[]
+}
+
+type ShownMessage = Pick<NormalizedMessage, 'parts' | 'channel' | 'received_at'>
+
+type PresenceDeps = {
+  readonly turnPolicy: Pick<TurnPolicy, 'typingAfterMs'>
+  readonly presence: PresenceService
+  readonly now: () => number
+}
+
+const none: TurnPresence = { stop() {}, end() {} }
+
+/** `isAtWork`: a typing indicator may be shown now. */
+export function showTurnPresence(
+  { turnPolicy, presence, now }: PresenceDeps,
+  { at, lane, turn, members }: ShownTurn,
+  isAtWork: () => boolean,
+): TurnPresence {
+  if (at.adapter.presence === undefined || turn.kind === 'control') return none
+  // One after the other: removing a reaction must not overtake adding it.
+  let last = Promise.resolve()
+  const showNext = (to: JsonObject, what: PresenceUpdate, about: PresenceDetails): void => {
+    last = last.then(() => presence.show(at.adapter, to, what, about))
+  }
+  const addresses = turn.kind === 'messages' ? members.map(({ row }) => row.replyTo) : [lane.replyTo]
+  if (turn.kind === 'messages')
+    for (const { row, message } of members) {
+      const text = textOf(message.parts).slice(0, maxTextLength).toWellFormed()
+      const messageId = message.channel?.external_message_id ?? undefined
+      const waitedMs = Math.max(0, now() - Date.parse(message.received_at))
+      showNext(row.replyTo, 'seen', { text, waitedMs, ...(messageId === undefined ? {} : { messageId }) })
+    }
+  // Again and again, each not before the one before it has ended.
+  let typing: Promise<void> | undefined
+  const showTyping = async (): Promise<void> => {
+    await last
+    await presence.show(at.adapter, lane.replyTo, 'typing')
+    typing = undefined
+  }
+  const onTimer = (): void => {
+    timer = setTimeout(onTimer, everyMs)
+    if (isAtWork()) typing ??= showTyping()
+  }
+  let timer = setTimeout(onTimer, turnPolicy.typingAfterMs)
+  return {
+    stop: () => clearTimeout(timer),
+    end(outcome) {
+      clearTimeout(timer)
+      last = last.then(() => typing)
+      for (const to of addresses) showNext(to, 'ended', { outcome })
     },
   }
 }

@@ -56,35 +56,34 @@ export async function renderCalls(
   context: EnqueueContext,
   outgoing: readonly Outgoing[],
 ): Promise<readonly QueuedCall[]> {
-  const { live, origin } = context
-  // Ordinal 0 is the live message.
-  const first = live === undefined ? 0 : 1
-  const rendered: Omit<QueuedCall, 'id' | 'ordinal' | 'clientId' | 'notBefore' | 'expiresAt'>[] = []
+  const { adapter, live, origin } = context
+  const calls: QueuedCall[] = []
   for (const [index, { purpose, ...said }] of outgoing.entries()) {
-    const finishes = purpose === 'message' ? undefined : live?.clientId
-    const calls = await expandCalls(context, await renderBounded(context, said, finishes !== undefined, index))
-    for (const [part, { call, primary, orderKey, question }] of calls.entries())
-      rendered.push({
+    let finishes = purpose === 'message' ? undefined : live?.clientId
+    let rendered = await renderBounded(context, said, finishes !== undefined, index)
+    if (adapter.expand !== undefined && rendered.length > 0) rendered = await expandCalls(context, rendered)
+    for (const { call, primary, orderKey, question } of rendered) {
+      // Ordinal 0 is the live message.
+      const ordinal = calls.length + (live === undefined ? 0 : 1)
+      calls.push({
+        id: context.newId(),
+        ordinal,
         call,
         primary: primary && purpose === 'reply',
         purpose,
-        orderKey: chooseSendLane(context, orderKey),
+        orderKey: orderKey === undefined ? context.orderKey : recipientSendLane(context, orderKey),
         ...(question === undefined ? {} : { question }),
-        ...(part === 0 && finishes !== undefined ? { liveReference: finishes } : {}),
+        ...(finishes === undefined ? {} : { liveReference: finishes }),
+        clientId: `${origin}:${ordinal}`,
+        notBefore: null,
+        expiresAt: null,
+        ...(adapter.capabilities.appends === true ? { isAppended: true } : {}),
       })
+      // The first part of it is what finishes the live message.
+      finishes = undefined
+    }
   }
-  const calls = rendered.map(
-    (call, at): QueuedCall => ({
-      id: context.newId(),
-      ordinal: first + at,
-      ...call,
-      clientId: `${origin}:${first + at}`,
-      notBefore: null,
-      expiresAt: null,
-      ...(context.adapter.capabilities.appends === true ? { isAppended: true } : {}),
-    }),
-  )
-  return [...calls, ...saidAgain(context, calls)]
+  return live?.againAfterMs === undefined ? calls : [...calls, ...saidAgain(context, live.againAfterMs, calls)]
 }
 
 /** However long a reply is, it becomes no more messages than a person would want to receive. */
@@ -130,12 +129,16 @@ function renderAsking(
 }
 
 /** In a lane of its own: what waits there for its time holds nothing up. */
-function saidAgain({ live, newId, origin }: EnqueueContext, calls: readonly QueuedCall[]): readonly QueuedCall[] {
+function saidAgain(
+  { newId, origin }: EnqueueContext,
+  delayMs: number,
+  calls: readonly QueuedCall[],
+): readonly QueuedCall[] {
   const final = calls.find((call) => call.liveReference !== undefined)
-  if (final === undefined || live?.againAfterMs === undefined) return []
+  if (final === undefined) return []
   const ordinal = calls.length + 1
   const index = { id: newId(), ordinal, clientId: `${origin}:${ordinal}`, orderKey: `${final.orderKey}:live` }
-  return [{ ...final, ...index, primary: false, purpose: 'assertion', delayMs: live.againAfterMs }]
+  return [{ ...final, ...index, primary: false, purpose: 'assertion', delayMs }]
 }
 
 /** What the database could not say is asked again with the whole turn; anything else is a fault of the reply. */
@@ -143,7 +146,7 @@ async function expandCalls(
   { adapter, to }: EnqueueContext,
   calls: readonly RenderedCall[],
 ): Promise<readonly RenderedCall[]> {
-  if (adapter.expand === undefined || calls.length === 0) return calls
+  if (adapter.expand === undefined) return calls
   const { callTimeoutMs } = adapter.capabilities
   try {
     return await withTimeout(adapter.expand(calls, to), callTimeoutMs, () => unrendered(adapter, 'took too long'))
@@ -153,8 +156,7 @@ async function expandCalls(
   }
 }
 
-function chooseSendLane({ adapter, orderKey: conversation }: EnqueueContext, orderKey: string | undefined): string {
-  if (orderKey === undefined) return conversation
+function recipientSendLane({ adapter }: EnqueueContext, orderKey: string): string {
   if (!isOrderKey(orderKey)) throw unrendered(adapter, 'an order key is too long')
   return recipientLane(orderKey)
 }

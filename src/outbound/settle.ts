@@ -197,7 +197,10 @@ export function backoffMs(attempt: number, { firstMs, maxMs }: Backoff, random: 
 
 // The notice in place of the parts of a reply that can no longer follow.
 
-/** A reply that broke off in the middle says so, once, in place of the parts that can no longer follow. */
+/**
+ * For a call whose later ones are cancelled: a reply that broke off in the middle says so, once, in place of the parts that can no
+ * longer follow.
+ */
 export async function withNotice(
   deps: { readonly newId: IdSource },
   adapter: Adapter,
@@ -205,8 +208,7 @@ export async function withNotice(
   call: OpenCall,
   settlement: Settlement,
 ): Promise<Settlement> {
-  const isBroken = settlement.cancelLater && call.hasLaterParts && call.purpose === 'reply' && call.replyTo !== null
-  if (!isBroken || call.replyTo === null) return settlement
+  if (!call.hasLaterParts || call.purpose !== 'reply' || call.replyTo === null) return settlement
   const message = say('reply.not_delivered')
   const reply: NormalizedResponse = {
     thread_id: lane.orderKey,

@@ -20,9 +20,9 @@ import { describeError, type ErrorCode, isGatewayError } from '../lib/errors.ts'
 import type { IdSource } from '../lib/ids.ts'
 import { errorLogFields, type Log, type LogFields } from '../lib/log.ts'
 import { say } from '../locales/say.ts'
+import { showTurnPresence } from '../outbound/presence.ts'
 import { giveBackNotice } from '../outbound/reply-limits.ts'
 import { backoffMs } from '../outbound/settle.ts'
-import { showTurnPresence } from '../outbound/show-presence.ts'
 import { endAccessChallengeTurn } from './access-challenge.ts'
 import { isWatched, mayNotify } from './admit.ts'
 import {
@@ -88,7 +88,7 @@ async function endTurn(deps: TurnServices, ready: TimedTurn, lease: Lease, isSto
   if (ready.turn.crashes >= deps.turnPolicy.maxCrashes)
     return endRunTurn(deps, ready, live, (ended) => deadEnd(deps, ended, 'interrupted_too_often'))
   notify(deps, ready, 'channel.processing_started')
-  const presence = showTurnPresence(deps, ready, { lease, live })
+  const presence = showTurnPresence(deps, ready, () => !live.isShown() && lease.isHeld())
   const errors = createTurnErrors(deps, ready)
   try {
     const result = await runAgent(deps, ready, { lease, isStopping, show: live.show, errors }).finally(() => {

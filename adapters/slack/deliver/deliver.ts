@@ -1,22 +1,15 @@
 // Delivers one call. A post carries our client id as metadata, so that it can be found again.
-
 import type { Attempt, ChannelDeps, DeliveryOutcome } from '../../../src/contract/index.ts'
-import type { JsonObject, Secret } from '../../../src/lib/index.ts'
 import type { SlackSettings } from '../config.ts'
 import { uploadFile } from '../files.ts'
 import { finishSlackLiveMessage, startLiveMessage } from '../live.ts'
 import type { SlackCall } from '../wire.ts'
-import { classifySlackError, isErrorOfClass } from './outcome.ts'
+import { classifySlackError, isErrorOfClass, type Send, sendWithPlainFallback, toSendOutcome } from './outcome.ts'
 import { createResponseUrlSender, type SendToResponseUrl } from './response-url.ts'
-import { type Send, sendWithPlainFallback, toSendOutcome } from './send-message.ts'
 import type { LiveState, OutboundDeps } from './web-api.ts'
 
 /** All members of the workspace can read it: an id of ours and nothing else. */
 const metadataType = 'parley_message'
-
-function slackMessageMetadata(clientId: string): JsonObject {
-  return { event_type: metadataType, event_payload: { client_id: clientId } }
-}
 
 export function deliverSlack(
   settings: SlackSettings,
@@ -28,32 +21,30 @@ export function deliverSlack(
     if (callContainsCredential(settings, call)) return { kind: 'refused', reason: 'text_contains_credential' }
     const held = await ports.tokenOf(call.account)
     if (held.kind !== 'token') return { kind: held.kind === 'gone' ? 'refused' : 'retry', reason: held.reason }
-    const send = sendWithTokenRefresh(ports, call.account, held.token, attempt.signal)
+    // A token that Slack does not take is reported, and where there is a newer one the call is made with that: nothing was done yet.
+    const send: Send = async (method, args) => {
+      const answer = await ports.call(held.token, method, args, attempt.signal)
+      if (answer.kind !== 'error' || !isErrorOfClass(answer, 'token')) return answer
+      const newer = await ports.tokenFailed(call.account, held.token, answer.error)
+      return newer === undefined ? answer : ports.call(newer, method, args, attempt.signal)
+    }
     if (call.method === 'upload') return uploadFile({ settings, deps, send }, call, attempt.signal)
+    const sendDeps = { send, live: ports.live }
+    if (call.response === undefined || call.method === 'chat.startStream')
+      return sendMessageCall(call, attempt, sendDeps)
     const respond = createResponseUrlSender(deps, ports.live.ttlStore, settings.callTimeoutMs)
-    const direct = (message: MessageCall) => sendMessageCall(message, attempt, { send, live: ports.live })
-    return deliverByResponseUrl(call, respond, direct)
-  }
-}
-
-/** A token that Slack does not take is reported, and where there is a newer one the call is made with that: nothing was done yet. */
-function sendWithTokenRefresh(ports: OutboundDeps, account: string, token: Secret, signal: AbortSignal): Send {
-  return async (method, args) => {
-    const answer = await ports.call(token, method, args, signal)
-    if (answer.kind !== 'error' || !isErrorOfClass(answer, 'token')) return answer
-    const newer = await ports.tokenFailed(account, token, answer.error)
-    return newer === undefined ? answer : ports.call(newer, method, args, signal)
+    const direct = (message: MessageCall) => sendMessageCall(message, attempt, sendDeps)
+    return deliverByResponseUrl(call, call.response, respond, direct)
   }
 }
 
 /** By the `response_url` first, or where the call cannot work; what has run out leaves the other way. */
 async function deliverByResponseUrl(
-  call: MessageCall,
+  call: Exclude<MessageCall, { method: 'chat.startStream' }>,
+  response: NonNullable<MessageCall['response']>,
   respond: SendToResponseUrl,
   direct: (message: MessageCall) => Promise<DeliveryOutcome>,
 ): Promise<DeliveryOutcome> {
-  const { response } = call
-  if (response === undefined || call.method === 'chat.startStream') return direct(call)
   const answerByResponseUrl = async (): Promise<DeliveryOutcome | undefined> => {
     const isReplacing = call.method === 'chat.update'
     const shown = await respond(response.key, call.payload, { isReplacing })
@@ -118,7 +109,8 @@ async function postMessage(
   attempt: Attempt,
   send: Send,
 ): Promise<DeliveryOutcome> {
-  const extras = { unfurl_links: false, unfurl_media: false, metadata: slackMessageMetadata(attempt.clientId) }
+  const metadata = { event_type: metadataType, event_payload: { client_id: attempt.clientId } }
+  const extras = { unfurl_links: false, unfurl_media: false, metadata }
   const answer = await sendWithPlainFallback(send, 'chat.postMessage', { ...payload, ...extras })
   if (!isErrorOfClass(answer, 'absent') || fallbackUser === undefined) return toSendOutcome(answer, false)
   // A command was given where the bot is not: its sender is answered alone.

@@ -46,10 +46,9 @@ const lifeMs = 29 * 60_000
 export async function storeResponseUrl(
   notes: TtlStore | undefined,
   origins: readonly string[],
-  value: Readonly<Record<string, unknown>>,
+  url: string,
 ): Promise<string | undefined> {
-  const url = value['response_url']
-  if (notes === undefined || typeof url !== 'string' || url.length > 2048) return undefined
+  if (notes === undefined || url.length > 2048) return undefined
   if (!URL.canParse(url) || !origins.includes(new URL(url).origin)) return undefined
   const key = (await sha256Hex(url)).slice(0, 32)
   const isKept = await notes.keep({ family, key, value: { url }, lifeMs, isSecret: true }).catch(() => undefined)

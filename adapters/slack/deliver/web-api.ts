@@ -1,7 +1,8 @@
 // Calls Slack's Web API, with the result as a closed union. Errors of the client carry addresses and bodies, so none leaves here.
-import type { Logger, WebAPIPlatformError } from '@slack/web-api'
+import type { Logger, LogLevel, WebAPIPlatformError } from '@slack/web-api'
 import type { ChannelDeps, TtlStore } from '../../../src/contract/index.ts'
-import { errorCode, type Secret } from '../../../src/lib/index.ts'
+import type { Secret } from '../../../src/lib/index.ts'
+import { errorCode } from '../../../src/lib/index.ts'
 import type { SlackSettings } from '../config.ts'
 
 export type WebApiAnswer =
@@ -30,9 +31,14 @@ const ignore = (): void => {}
 type WebApi = typeof import('@slack/web-api')
 
 /** The client would write bodies and addresses; what matters of an answer is returned. */
-function silentLogger({ LogLevel }: WebApi): Logger {
-  const words = { debug: ignore, info: ignore, warn: ignore, error: ignore }
-  return { ...words, setLevel: ignore, setName: ignore, getLevel: () => LogLevel.ERROR }
+const silentLogger: Logger = {
+  debug: ignore,
+  info: ignore,
+  warn: ignore,
+  error: ignore,
+  setLevel: ignore,
+  setName: ignore,
+  getLevel: () => 'error' as LogLevel,
 }
 
 /**
@@ -49,7 +55,7 @@ export function createWebApiCaller(
     const api = await import('@slack/web-api')
     const client = new api.WebClient(token.reveal(), {
       slackApiUrl: settings.apiUrl,
-      logger: silentLogger(api),
+      logger: silentLogger,
       retryConfig: { retries: 0 },
       rejectRateLimitedCalls: true,
       allowAbsoluteUrls: false,

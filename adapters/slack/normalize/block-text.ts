@@ -5,10 +5,14 @@ type Fields = Readonly<Record<string, unknown>>
 
 /** The words of a person's own message. Undefined: it has other blocks than rich text, or none that say anything. */
 export function readRichText(blocks: readonly unknown[]): Decoded | undefined {
-  const all = blocks.map(fieldsOrEmpty)
-  if (all.length === 0 || !all.every((block) => block['type'] === 'rich_text')) return undefined
   const named: NamedUser[] = []
-  const text = all.map((block) => richTextWords(block, named)).join('\n')
+  const texts: string[] = []
+  for (const given of blocks) {
+    const block = fieldsOrEmpty(given)
+    if (block['type'] !== 'rich_text') return undefined
+    texts.push(richText(block, named))
+  }
+  const text = texts.join('\n')
   return text.trim() === '' ? undefined : { text, named }
 }
 
@@ -20,12 +24,13 @@ export function readAnyBlocks(blocks: readonly unknown[]): string {
     .join('\n')
 }
 
-export function hasTable(blocks: readonly unknown[]): boolean {
-  return blocks.some((block) => isTable(fieldsOrEmpty(block)))
+export function isTable(block: unknown): boolean {
+  const { type } = fieldsOrEmpty(block)
+  return type === 'table' || type === 'data_table'
 }
 
 function anyBlockText(block: Fields): string {
-  if (block['type'] === 'rich_text') return richTextWords(block, [])
+  if (block['type'] === 'rich_text') return richText(block, [])
   if (isTable(block)) return slackTableText(block)
   const inner = arrayOrEmpty(fieldsOrEmpty(block['message'])['blocks'])
   if (inner.length > 0) return readAnyBlocks(inner)
@@ -45,10 +50,6 @@ function textObjectWords(value: unknown): string {
   return plain === undefined ? '' : decodeText(plain).text
 }
 
-function isTable({ type }: Fields): boolean {
-  return type === 'table' || type === 'data_table'
-}
-
 function slackTableText(block: Fields): string {
   const rows = arrayOrEmpty(block['rows']).map((row) => {
     const cells = Array.isArray(row) ? row : arrayOrEmpty(fieldsOrEmpty(row)['cells'])
@@ -58,27 +59,29 @@ function slackTableText(block: Fields): string {
 }
 
 function tableCellText(cell: Fields): string {
-  return cell['type'] === 'rich_text' ? richTextWords(cell, []) : (textOrUndefined(cell['text']) ?? '')
+  return cell['type'] === 'rich_text' ? richText(cell, []) : (textOrUndefined(cell['text']) ?? '')
 }
 
-function richTextWords(block: Fields, named: NamedUser[]): string {
-  return arrayOrEmpty(block['elements'])
-    .map((element) => richElementText(fieldsOrEmpty(element), named))
-    .join('')
-    .replace(/\n$/, '')
-}
-
-function richElementText(block: Fields, named: NamedUser[]): string {
-  switch (block['type']) {
-    case 'rich_text_list':
-      return richListText(block, named)
-    case 'rich_text_quote':
-      return `${inlineElements(block, named).replace(/^/gm, '> ')}\n`
-    case 'rich_text_preformatted':
-      return `\`\`\`\n${inlineElements(block, named)}\n\`\`\`\n`
-    default:
-      return inlineElements(block, named)
+/** The words of a rich text block; who it names is added to `named`. */
+function richText(block: Fields, named: NamedUser[]): string {
+  let text = ''
+  for (const given of arrayOrEmpty(block['elements'])) {
+    const element = fieldsOrEmpty(given)
+    switch (element['type']) {
+      case 'rich_text_list':
+        text += richListText(element, named)
+        break
+      case 'rich_text_quote':
+        text += `${inlineText(element, named).replace(/^/gm, '> ')}\n`
+        break
+      case 'rich_text_preformatted':
+        text += `\`\`\`\n${inlineText(element, named)}\n\`\`\`\n`
+        break
+      default:
+        text += inlineText(element, named)
+    }
   }
+  return text.replace(/\n$/, '')
 }
 
 function richListText(block: Fields, named: NamedUser[]): string {
@@ -86,45 +89,50 @@ function richListText(block: Fields, named: NamedUser[]): string {
   const first = numberOrZero(block['offset']) + 1
   const lines = arrayOrEmpty(block['elements']).map((item, index) => {
     const mark = block['style'] === 'ordered' ? `${first + index}.` : '-'
-    return `${indent}${mark} ${inlineElements(fieldsOrEmpty(item), named)}\n`
+    return `${indent}${mark} ${inlineText(fieldsOrEmpty(item), named)}\n`
   })
   return lines.join('')
 }
 
-function inlineElements(block: Fields, named: NamedUser[]): string {
-  return arrayOrEmpty(block['elements'])
-    .map((element) => inlineElementText(fieldsOrEmpty(element), named))
-    .join('')
-}
-
-function inlineElementText(element: Fields, named: NamedUser[]): string {
-  const text = textOrUndefined(element['text']) ?? ''
-  switch (element['type']) {
-    case 'text':
-      return fieldsOrEmpty(element['style'])['code'] === true ? `\`${text}\`` : text
-    case 'link':
-      return formatLink(textOrUndefined(element['url']) ?? '', text)
-    case 'user':
-      return userMentionText(textOrUndefined(element['user_id']) ?? '', named)
-    case 'usergroup':
-      return formatUserMention(textOrUndefined(element['usergroup_id']) ?? '')
-    case 'channel':
-      return formatChannelMention(textOrUndefined(element['channel_id']) ?? '')
-    case 'broadcast':
-      return `@${textOrUndefined(element['range']) ?? ''}`
-    case 'emoji':
-      return emojiText(element)
-    case 'date':
-      return textOrUndefined(element['fallback']) ?? ''
-    default:
-      return text || (textOrUndefined(element['fallback']) ?? '')
+function inlineText(block: Fields, named: NamedUser[]): string {
+  let words = ''
+  for (const given of arrayOrEmpty(block['elements'])) {
+    const element = fieldsOrEmpty(given)
+    const text = textOrUndefined(element['text']) ?? ''
+    switch (element['type']) {
+      case 'text':
+        words += fieldsOrEmpty(element['style'])['code'] === true ? `\`${text}\`` : text
+        break
+      case 'link':
+        words += formatLink(textOrUndefined(element['url']) ?? '', text)
+        break
+      case 'user': {
+        const userId = textOrUndefined(element['user_id']) ?? ''
+        const mention = formatUserMention(userId)
+        if (/^[UW][A-Z0-9]+$/.test(userId)) named.push({ text: mention, userId })
+        words += mention
+        break
+      }
+      case 'usergroup':
+        words += formatUserMention(textOrUndefined(element['usergroup_id']) ?? '')
+        break
+      case 'channel':
+        words += formatChannelMention(textOrUndefined(element['channel_id']) ?? '')
+        break
+      case 'broadcast':
+        words += `@${textOrUndefined(element['range']) ?? ''}`
+        break
+      case 'emoji':
+        words += emojiText(element)
+        break
+      case 'date':
+        words += textOrUndefined(element['fallback']) ?? ''
+        break
+      default:
+        words += text || (textOrUndefined(element['fallback']) ?? '')
+    }
   }
-}
-
-function userMentionText(userId: string, named: NamedUser[]): string {
-  const text = formatUserMention(userId)
-  if (/^[UW][A-Z0-9]+$/.test(userId)) named.push({ text, userId })
-  return text
+  return words
 }
 
 function emojiText(element: Fields): string {

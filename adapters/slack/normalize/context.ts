@@ -97,6 +97,12 @@ export function slackSubject({ home, id }: Pick<Author, 'home' | 'id'>): string 
   return `slack:${home}/${id}`
 }
 
+const methods = {
+  member: 'urn:mentionable:auth:slack-workspace-member:v0.1',
+  bot: 'urn:gw:auth:slack-bot:v0.1',
+  botMention: 'urn:mentionable:auth:platform-mention:v0.1',
+} as const
+
 export function slackSender(
   { place, arrival, connection }: EventContext,
   author: Author,
@@ -107,7 +113,8 @@ export function slackSender(
   const evidence = mintEvidence({
     subject,
     issuer: connection.domain,
-    method: evidenceMethod(author, about.isMention),
+    // A bot is never a member; what it proves is that it called us, or that it wrote.
+    method: author.isBot ? (about.isMention ? methods.botMention : methods.bot) : methods.member,
     assurance: 'platform',
     recipient: agentAddress(connection),
     issuedAt: arrival.receivedAt,
@@ -136,12 +143,6 @@ export function slackSender(
     auth_method: 'slack-signature',
     key_id: keyId,
   })
-}
-
-/** A bot is never a member; what it proves is that it called us, or that it wrote. */
-function evidenceMethod({ isBot }: Author, isMention: boolean): string {
-  if (!isBot) return 'urn:mentionable:auth:slack-workspace-member:v0.1'
-  return isMention ? 'urn:mentionable:auth:platform-mention:v0.1' : 'urn:gw:auth:slack-bot:v0.1'
 }
 
 export function roomKind(channel: string, type: string | undefined): 'dm' | 'group' | 'channel' {

@@ -187,7 +187,8 @@ function commandMessage(eventContext: scenes.EventContext, order: GivenCommand):
 
 export function ignoredEvent(eventContext: scenes.EventContext, reason: string, userId?: string): InboundEvent {
   const { deliveryId, raw, place } = eventContext
-  const subject = userId === undefined ? {} : { subject: `slack:${scenes.authorHome(place, undefined).home}/${userId}` }
+  const author = userId === undefined ? undefined : { ...scenes.authorHome(place, undefined), id: userId }
+  const subject = author === undefined ? {} : { subject: scenes.slackSubject(author) }
   return { kind: 'ignored', reason, isNoise: false, deliveryId, ...subject, raw }
 }
 

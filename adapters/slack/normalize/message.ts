@@ -17,7 +17,7 @@ import {
   spokenSubtypes,
   systemSubtypes,
 } from '../wire.ts'
-import { decodeText, hasTable, type NamedUser, readAnyBlocks, readRichText } from './block-text.ts'
+import { decodeText, isTable, type NamedUser, readAnyBlocks, readRichText } from './block-text.ts'
 import * as scenes from './context.ts'
 import { viewedEntities } from './interactions.ts'
 
@@ -76,8 +76,8 @@ function messageIgnoreReason(
   event: SlackEvent,
   message: SlackMessage,
 ): string | undefined {
-  const shown = [event, event.message, event.previous_message, message]
-  if (shown.some((each) => each !== undefined && isOwnMessage(place, each))) return 'own_message'
+  for (const shown of [event, event.message, event.previous_message, message])
+    if (shown !== undefined && isOwnMessage(place, shown)) return 'own_message'
   if (message.user === 'USLACK' || systemSubtypes.has(message.subtype ?? '')) return 'system_message'
   if (!isBotMessage(message)) return undefined
   if (message.streaming_state === 'in_progress') return 'still_streaming'
@@ -198,7 +198,7 @@ function messageContext(
     addressed: room === 'dm' ? 'dm' : isCalled ? 'mention' : parentIsUs ? 'reply' : isHeardOn ? 'thread' : 'none',
     mentions: said.named.map(({ text, userId }) => ({
       text,
-      subject: `slack:${scenes.authorHome(place, undefined).home}/${userId}`,
+      subject: scenes.slackSubject({ ...scenes.authorHome(place, undefined), id: userId }),
     })),
     event: change.event,
     ...(room === 'dm' || isInThread ? {} : { main_line: scenes.slackThreadId(place, event.channel, undefined) }),
@@ -225,10 +225,16 @@ function readMessageParts(message: Spoken, account: string, botUserId: string | 
   const { text, named } = readRichText(blocks) ?? decodeText(message.text ?? '')
   const words = withoutBotMention(text, botUserId).trim()
   const spoken = message.subtype === 'me_message' && words !== '' ? `[action] ${words}` : words
-  const tables = hasTable(blocks) ? [readAnyBlocks(blocks.filter((block) => hasTable([block])))] : []
-  const quoted = (message.attachments ?? []).flatMap((attachment) => quotedAttachment(attachment) ?? [])
-  const texts = [spoken, ...tables, ...quoted].filter((each) => each !== '')
-  return { parts: [...fileParts(message.files ?? [], account), ...texts.map((each) => textPart(each))], named }
+  const tables = blocks.filter(isTable)
+  const texts = [spoken, ...(tables.length === 0 ? [] : [readAnyBlocks(tables)])]
+  for (const attachment of message.attachments ?? []) texts.push(quotedAttachment(attachment) ?? '')
+  const parts: KnownPart[] = []
+  for (const file of message.files ?? []) {
+    const { data } = fileSchema.safeParse(file)
+    if (data !== undefined) parts.push(slackFilePart(data, account))
+  }
+  for (const each of texts) if (each !== '') parts.push(textPart(each))
+  return { parts, named }
 }
 
 const bareCall = /^\s*@([A-Z0-9]+)\b[\s,:]*/
@@ -248,7 +254,7 @@ function quotedAttachment(value: unknown): string | undefined {
   if (data === undefined) return undefined
   const blocks = [...(data.blocks ?? []), ...innerBlocks(data.message_blocks ?? [])]
   const isShare = data.is_share === true || data.is_msg_unfurl === true
-  if (!isShare && hasTable(blocks)) return readAnyBlocks(blocks)
+  if (!isShare && blocks.some(isTable)) return readAnyBlocks(blocks)
   if (!isShare && data.from_url !== undefined) return undefined
   const plain = [data.pretext, data.title, data.text ?? data.fallback].filter(
     (text) => text !== undefined && text !== '',
@@ -272,13 +278,6 @@ function innerBlocks(entries: readonly unknown[]): readonly unknown[] {
 
 /** Deleted, beyond the plan's limit, or not shown to us: nothing can be asked for. */
 const goneModes: ReadonlySet<string> = new Set(['tombstone', 'hidden_by_limit'])
-
-function fileParts(files: readonly unknown[], account: string): readonly KnownPart[] {
-  return files.flatMap((value) => {
-    const { data } = fileSchema.safeParse(value)
-    return data === undefined ? [] : [slackFilePart(data, account)]
-  })
-}
 
 function slackFilePart(file: SlackFile, account: string): KnownPart {
   const name = cleanText(file.name ?? '').slice(0, 255)

@@ -14,7 +14,6 @@ import {
   noiseEvents,
   readEnvelope,
   readMessage,
-  type SlackEvent,
   slashSchema,
   stoppedSchema,
   threadOpenedSchema,
@@ -56,13 +55,9 @@ const orderTypes: ReadonlySet<unknown> = new Set([
   'workflow_step_edit',
 ])
 
-export function normalizeSlack(incoming: Incoming, value: Fields): readonly InboundEvent[] {
-  if (typeof value['command'] === 'string') return [normalizeSlashPayload(incoming, value)]
-  if (orderTypes.has(value['type'])) return [normalizeInteraction(incoming, value)]
-  return [normalizeEvent(incoming, value)]
-}
-
-function normalizeEvent(incoming: Incoming, value: Fields): InboundEvent {
+export function normalizeSlack(incoming: Incoming, value: Fields): InboundEvent {
+  if (typeof value['command'] === 'string') return normalizeSlashPayload(incoming, value)
+  if (orderTypes.has(value['type'])) return normalizeInteraction(incoming, value)
   const raw = withoutSlackSecrets(value)
   const envelope = readEnvelope(value)
   if (envelope === misfit) throw new UnparsableEventError('invalid_envelope')
@@ -79,7 +74,11 @@ function normalizeEvent(incoming: Incoming, value: Fields): InboundEvent {
   }
   const inner = typeof envelope.event === 'object' && envelope.event !== null ? envelope.event : {}
   const type = 'type' in inner && typeof inner.type === 'string' ? inner.type : ''
-  if (type === 'message' || type === 'app_mention') return normalizeMessageEvent(eventContext, parseMessageEvent(inner))
+  if (type === 'message' || type === 'app_mention') {
+    const message = readMessage(inner)
+    if (message === misfit) throw new UnparsableEventError('invalid_event')
+    return normalizeMessageEvent(eventContext, message)
+  }
   if (type === 'app_home_opened') return normalizeHomeOpened(eventContext, parseEventAs(homeOpenedSchema, inner))
   if (type === 'app_context_changed') return ignoredEvent(eventContext, 'context_changed', eventUser(inner))
   if (type.startsWith('assistant_thread_'))
@@ -88,12 +87,6 @@ function normalizeEvent(incoming: Incoming, value: Fields): InboundEvent {
   if (installationEvents.has(type)) return ignoredEvent(eventContext, type)
   const reason = type === '' ? 'no_event' : 'unsupported_event'
   return { ...ignoredEvent(eventContext, reason, eventUser(inner)), isNoise: noiseEvents.has(type) } as InboundEvent
-}
-
-function parseMessageEvent(inner: object): SlackEvent {
-  const message = readMessage(inner)
-  if (message === misfit) throw new UnparsableEventError('invalid_event')
-  return message
 }
 
 function parseEventAs<T>(schema: { safeParse(value: unknown): { success: boolean; data?: T } }, value: unknown): T {

@@ -15,7 +15,7 @@ export type InstallationAccess = {
   readonly tokenOf: SlackTokenLookup
   readonly tokenFailed: OnTokenFailed
   /** Takes note of what a genuine payload says about its installation, before anything else is done with it. */
-  readonly note: (app: AppFacts, payload: unknown) => Promise<void>
+  readonly note: ((app: AppFacts, payload: unknown) => Promise<void>) | undefined
   readonly serve: Adapter['serve']
 }
 
@@ -25,9 +25,10 @@ export function createInstallationAccess(
 ): InstallationAccess {
   const { botToken, install, apiUrl } = settings
   const { installations, ttlStore } = deps
-  const noEffect = async (): Promise<undefined> => undefined
-  if (botToken !== undefined)
-    return { tokenOf: staticTokenLookup({ botToken }), tokenFailed: noEffect, note: noEffect, serve: undefined }
+  if (botToken !== undefined) {
+    const tokenOf = staticTokenLookup({ botToken })
+    return { tokenOf, tokenFailed: async () => undefined, note: undefined, serve: undefined }
+  }
   if (install === undefined || installations === undefined || ttlStore === undefined)
     throw new GatewayError('config_invalid', '[slack] there is no store for installations; set SLACK_BOT_TOKEN instead')
   const oauth = { ...install, apiUrl }

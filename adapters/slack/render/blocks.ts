@@ -6,31 +6,35 @@ import {
   cutPoint,
   type Heading,
   type Inline,
+  inlineText,
+  type List,
   lineText,
-  type Policy,
-  policyAction,
-  policyText,
   type Root,
   sumOfBlocks,
   type Table,
-  type TableCell,
+  tableAsCode,
 } from '../../../src/markdown/index.ts'
-import { mrkdwnText, renderMrkdwn } from './mrkdwn.ts'
-import { type BlocksOptions, limits, resolveUserId, splitBroadcasts } from './options.ts'
-import { richElements, richInline, textElement } from './rich-text.ts'
+import { limits } from '../wire.ts'
+import { type MentionOptions, mrkdwnText, resolveUserId, splitBroadcasts } from './mrkdwn.ts'
 
 export type BlocksMessage = { readonly text: string; readonly blocks: readonly JsonObject[] }
 
-export function renderBlocks(root: Root, options: BlocksOptions = {}): readonly BlocksMessage[] {
-  const pieces = chunkTree(splitLongTables(root), { limit: limits.message, sizeOf: createBlockMeasure(options) })
-  return pieces
-    .flatMap((piece) => groupSendableBlocks(piece.children, options))
-    .map((children) => ({ text: fallbackText(children, options), blocks: platformBlocks(children, options) }))
-    .filter(({ text, blocks }) => text !== '' && blocks.length > 0)
+export function renderBlocks(root: Root, options: MentionOptions = {}): readonly BlocksMessage[] {
+  const messages: BlocksMessage[] = []
+  const sizeOf = sumOfBlocks((block) => measure(block, options))
+  for (const { children: piece } of chunkTree(splitLongTables(root), { limit: limits.message, sizeOf }))
+    for (const children of groupSendableBlocks(piece, options)) {
+      const text = fallbackText(children, options)
+      const blocks = platformBlocks(children, options)
+      if (text !== '' && blocks.length > 0) messages.push({ text, blocks })
+    }
+  return messages
 }
 
 /** At most fifty blocks and one table in a message; a heading stays with what it is the heading of. */
-function groupSendableBlocks(blocks: readonly Block[], options: BlocksOptions): readonly (readonly Block[])[] {
+function groupSendableBlocks(blocks: readonly Block[], options: MentionOptions): readonly (readonly Block[])[] {
+  // A block of the tree becomes one of the platform's at most.
+  if (blocks.length <= limits.blocks && !hasSeveralTables(blocks)) return [blocks]
   const groups: (readonly Block[])[] = []
   let open: Block[] = []
   let tally = nothing
@@ -47,6 +51,12 @@ function groupSendableBlocks(blocks: readonly Block[], options: BlocksOptions): 
     tally = open.reduce((sum, each) => added(sum, chooseBlockMapping(each, options)), nothing)
   }
   return open.length === 0 ? groups : [...groups, open]
+}
+
+function hasSeveralTables(blocks: readonly Block[]): boolean {
+  let tables = 0
+  for (const { type } of blocks) if (type === 'table') tables += 1
+  return tables > 1
 }
 
 type Tally = { readonly blocks: number; readonly tables: number; readonly last?: BlockMapping }
@@ -68,7 +78,7 @@ function withoutHeadingsAtEnd(blocks: readonly Block[]): readonly Block[] {
 
 const more = ' …'
 
-function fallbackText(blocks: readonly Block[], options: BlocksOptions): string {
+function fallbackText(blocks: readonly Block[], options: MentionOptions): string {
   const text = mrkdwnText(blocks, options)
   if (text.length <= limits.fallback) return text
   const start = text.slice(0, cutPoint(text, limits.fallback - more.length))
@@ -77,64 +87,32 @@ function fallbackText(blocks: readonly Block[], options: BlocksOptions): string 
   return `${whole.trimEnd()}${more}`
 }
 
-// The platform's own table, and tables that are longer than it may be.
-
-function isNativeTable(block: Block): block is Table {
-  return block.type === 'table' && block.align.length <= limits.tableColumns && block.align.length > 0
-}
-
-function tableBlock(table: Table, options: BlocksOptions): JsonObject {
-  return {
-    type: 'table',
-    column_settings: table.align.map((align) => ({ align: align ?? 'left', is_wrapped: true })),
-    rows: table.children.map((row) => row.children.map((cell) => cellBlock(cell, options))),
-  }
-}
-
-/** Several tables with the same header where one would have too many rows. */
-function splitLongTables(root: Root): Root {
-  const children = root.children.flatMap((block): readonly Block[] =>
-    block.type === 'table' ? shortTables(block) : [block],
-  )
-  return { type: 'root', children }
-}
-
-function shortTables(table: Table): readonly Table[] {
-  const [header, ...rows] = table.children
-  if (header === undefined || table.children.length <= limits.tableRows) return [table]
-  const room = limits.tableRows - 1
-  return Array.from({ length: Math.ceil(rows.length / room) }, (_, index) => ({
-    ...table,
-    children: [header, ...rows.slice(index * room, (index + 1) * room)],
-  }))
-}
-
-/** Always rich text: the platform refuses an empty cell and has failed on plain ones. */
-function cellBlock(cell: TableCell, options: BlocksOptions): JsonObject {
-  const words = richInline(cell.children, options)
-  const elements = words.length === 0 ? [textElement(' ')] : words
-  return { type: 'rich_text', elements: [{ type: 'rich_text_section', elements }] }
-}
-
 // Which of the platform's blocks carries a block of the tree, and how many characters it counts for.
 
 type BlockMapping = 'header' | 'table' | 'divider' | 'rich_text'
 
 const deepestHeader = 3
 
-function chooseBlockMapping(block: Block, options: BlocksOptions): BlockMapping {
-  if (block.type === 'thematicBreak') return 'divider'
-  if (isNativeTable(block)) return 'table'
-  return block.type === 'heading' && fitsHeader(block, options) ? 'header' : 'rich_text'
+function chooseBlockMapping(block: Block, options: MentionOptions): BlockMapping {
+  switch (block.type) {
+    case 'thematicBreak':
+      return 'divider'
+    case 'table':
+      return block.align.length > 0 && block.align.length <= limits.tableColumns ? 'table' : 'rich_text'
+    case 'heading':
+      return fitsHeader(block, options) ? 'header' : 'rich_text'
+    default:
+      return 'rich_text'
+  }
 }
 
 /** A header holds plain text only. */
-function fitsHeader({ depth, children }: Heading, options: BlocksOptions): boolean {
+function fitsHeader({ depth, children }: Heading, options: MentionOptions): boolean {
   const text = lineText(children)
   return depth <= deepestHeader && text !== '' && text.length <= limits.header && !holdsNative(children, options)
 }
 
-function holdsNative(children: readonly Inline[], options: BlocksOptions): boolean {
+function holdsNative(children: readonly Inline[], options: MentionOptions): boolean {
   return children.some((node) => {
     if (node.type === 'link') return true
     if (node.type === 'mention') return resolveUserId(node.name, options) !== undefined
@@ -144,31 +122,26 @@ function holdsNative(children: readonly Inline[], options: BlocksOptions): boole
 }
 
 /** Neighbouring blocks of rich text share one. */
-function platformBlocks(blocks: readonly Block[], options: BlocksOptions): readonly JsonObject[] {
+function platformBlocks(blocks: readonly Block[], options: MentionOptions): readonly JsonObject[] {
   const result: JsonObject[] = []
-  let rich: Block[] = []
-  const close = () => {
-    const elements = richElements(rich, { options, isQuoted: false, indent: 0 })
-    if (elements.length > 0) result.push({ type: 'rich_text', elements })
-    rich = []
-  }
+  let rich: RichElement[] = []
   for (const block of blocks) {
     const mapping = chooseBlockMapping(block, options)
     if (mapping === 'rich_text') {
-      rich.push(block)
+      const isOpen = rich.length > 0
+      addRichElements([block], { options, isQuoted: false, indent: 0 }, rich)
+      if (!isOpen && rich.length > 0) result.push({ type: 'rich_text', elements: rich })
       continue
     }
-    close()
+    rich = []
     if (mapping === 'divider') result.push({ type: 'divider' })
     else if (block.type === 'table') result.push(tableBlock(block, options))
-    else if (block.type === 'heading') result.push(headerBlock(block))
+    else if (block.type === 'heading') {
+      const text = { type: 'plain_text', text: lineText(block.children), emoji: false }
+      result.push({ type: 'header', text })
+    }
   }
-  close()
   return result
-}
-
-function headerBlock({ children }: Heading): JsonObject {
-  return { type: 'header', text: { type: 'plain_text', text: lineText(children), emoji: false } }
 }
 
 const counted: ReadonlySet<string> = new Set(['text', 'url', 'user_id', 'range'])
@@ -176,19 +149,14 @@ const counted: ReadonlySet<string> = new Set(['text', 'url', 'user_id', 'range']
 const tableWeight = limits.message / limits.tableCharacters
 const seam = 2
 
-function createBlockMeasure(options: BlocksOptions): (blocks: readonly Block[]) => number {
-  return sumOfBlocks((block) => measure(block, options) + seam)
-}
-
-function measure(block: Block, options: BlocksOptions): number {
+function measure(block: Block, options: MentionOptions): number {
   const characters = countJsonCharacters(platformBlocks([block], options))
-  return chooseBlockMapping(block, options) === 'table' ? Math.ceil(characters * tableWeight) : characters
+  return seam + (chooseBlockMapping(block, options) === 'table' ? Math.ceil(characters * tableWeight) : characters)
 }
 
 /** What people read and where links lead; the names of fields are not counted. */
 function countJsonCharacters(json: Json): number {
   if (json === null || typeof json !== 'object') return 0
-  if (Array.isArray(json)) return json.reduce<number>((sum, item: Json) => sum + countJsonCharacters(item), 0)
   let sum = 0
   for (const [key, value] of Object.entries(json)) {
     sum += typeof value === 'string' ? (counted.has(key) ? value.length : 0) : countJsonCharacters(value)
@@ -196,53 +164,198 @@ function countJsonCharacters(json: Json): number {
   return sum
 }
 
-// A policy part as a section with a button: what is asked, where to go, and the id the answer is found by.
+// The platform's own table, and tables that are longer than it may be.
 
-const buttonId = 'policy'
-
-/** The terms stay with us: `value` holds nothing but the id of the state. `origin` is the agent's own, where it is known. */
-export function policyBlocks(policy: Policy, { origin }: { readonly origin?: string } = {}): readonly JsonObject[] {
-  const sections = policyTexts(policy).map(
-    (text): JsonObject => ({ type: 'section', text: { type: 'mrkdwn', text, verbatim: true } }),
-  )
-  const button = policyButton(policy, origin)
-  const last = sections.at(-1)
-  if (button === undefined || last === undefined) return sections
-  return [...sections.slice(0, -1), { ...last, accessory: button }]
-}
-
-function policyTexts(policy: Policy): readonly string[] {
-  const title = policyText(policy['title'])
-  const children: Block[] = title === '' ? [] : [policyParagraph([{ type: 'strong', children: textWithBreaks(title) }])]
-  return renderMrkdwn(
-    { type: 'root', children: [...children, policyParagraph(textWithBreaks(policyText(policy.message)))] },
-    limits.section,
-  )
-}
-
-function policyButton(policy: Policy, origin: string | undefined): JsonObject | undefined {
-  const action = policyAction(policy, origin)
-  if (action === undefined || action.url.length > limits.url) return undefined
-  const state = policy['state']
-  const isCarried = typeof state === 'string' && state !== '' && state.length <= limits.buttonValue
-  const label = action.label.slice(0, limits.buttonText).trim().toWellFormed()
+function tableBlock(table: Table, options: MentionOptions): JsonObject {
   return {
-    type: 'button',
-    action_id: buttonId,
-    text: { type: 'plain_text', text: label, emoji: false },
-    url: action.url,
-    ...(isCarried ? { value: state } : {}),
+    type: 'table',
+    column_settings: table.align.map((align) => ({ align: align ?? 'left', is_wrapped: true })),
+    rows: table.children.map((row) =>
+      row.children.map((cell) => {
+        // Always rich text: the platform refuses an empty cell and has failed on plain ones.
+        const words = richInline(cell.children, options)
+        const elements = words.length === 0 ? [textElement(' ')] : words
+        return { type: 'rich_text', elements: [{ type: 'rich_text_section', elements }] }
+      }),
+    ),
   }
 }
 
-function policyParagraph(children: readonly Inline[]): Block {
-  return { type: 'paragraph', children }
+/** Several tables with the same header where one would have too many rows. */
+function splitLongTables(root: Root): Root {
+  const children: Block[] = []
+  for (const block of root.children) {
+    const [header, ...rows] = block.type === 'table' ? block.children : []
+    if (block.type !== 'table' || header === undefined || rows.length < limits.tableRows) {
+      children.push(block)
+      continue
+    }
+    const room = limits.tableRows - 1
+    for (let at = 0; at < rows.length; at += room)
+      children.push({ ...block, children: [header, ...rows.slice(at, at + room)] })
+  }
+  return { type: 'root', children }
 }
 
-function textWithBreaks(text: string): readonly Inline[] {
-  return text
-    .split('\n')
-    .flatMap((value, index): readonly Inline[] =>
-      index === 0 ? [{ type: 'text', value }] : [{ type: 'break' }, { type: 'text', value }],
-    )
+// Blocks as elements of a rich_text block: sections, lists, quotes, preformatted text.
+
+type RichElement = { readonly type: string; readonly elements: JsonObject[]; readonly [field: string]: Json }
+
+/** Where an element of rich text stands. */
+type Place = { readonly options: MentionOptions; readonly isQuoted: boolean; readonly indent: number }
+
+function addRichElements(blocks: readonly Block[], place: Place, into: RichElement[]): void {
+  const { options } = place
+  for (const block of blocks) {
+    switch (block.type) {
+      case 'paragraph':
+        addRichParagraph(richInline(block.children, options), place, into)
+        break
+      case 'heading':
+        addRichParagraph(richInline(block.children, options, bold), place, into)
+        break
+      case 'blockquote':
+        addRichElements(block.children, { ...place, isQuoted: true }, into)
+        break
+      case 'list':
+        addRichList(block, place, into)
+        break
+      case 'code': {
+        const elements = [textElement(block.value === '' ? ' ' : block.value)]
+        into.push({ type: 'rich_text_preformatted', elements, ...quoteBorder(place) })
+        break
+      }
+      case 'table':
+        addRichElements(tableAsCode(block), place, into)
+        break
+      case 'thematicBreak':
+        addRichParagraph([textElement('———')], place, into)
+        break
+      default:
+        block satisfies never
+    }
+  }
+}
+
+/** Neighbouring paragraphs are one element with an empty line in it, as the platform's own editor writes them. */
+function addRichParagraph(words: JsonObject[], { isQuoted }: Place, into: RichElement[]): void {
+  if (words.length === 0) return
+  const type = isQuoted ? 'rich_text_quote' : 'rich_text_section'
+  const last = into.at(-1)
+  if (last?.type === type) last.elements.push(textElement('\n\n'), ...words)
+  else into.push({ type, elements: words })
+}
+
+/** Quotes hold only text; a bar beside a list or a code block says that it is quoted too. */
+function quoteBorder({ isQuoted }: Place): { readonly border?: 1 } {
+  return isQuoted ? { border: 1 } : {}
+}
+
+/** Lists as the platform has them: flat lists one after another, each with its level and the number it starts from. */
+function addRichList(list: List, place: Place, into: RichElement[]): void {
+  // The platform counts from one; a list from zero gets its numbers as text.
+  const isCounted = list.ordered && list.start >= 1
+  let items: JsonObject[] | undefined
+  for (const [index, { checked, children }] of list.children.entries()) {
+    if (items === undefined) {
+      items = []
+      const offset = list.start - 1 + index
+      into.push({
+        type: 'rich_text_list',
+        style: isCounted ? 'ordered' : 'bullet',
+        indent: Math.min(place.indent, limits.indent),
+        elements: items,
+        ...(isCounted && offset > 0 ? { offset } : {}),
+        ...quoteBorder(place),
+      })
+    }
+    const number = list.ordered && !isCounted ? `${list.start + index}. ` : ''
+    const task = checked === null ? '' : checked ? '☑ ' : '☐ '
+    // The item's own lines, and what has to follow the list.
+    const end = children.findIndex(({ type }) => type !== 'paragraph' && type !== 'heading')
+    items.push(itemElement(end === -1 ? children : children.slice(0, end), number + task, place))
+    if (end === -1) continue
+    // Nothing nests in the platform's list: it ends, and goes on counting after what stands inside this item.
+    items = undefined
+    addRichElements(children.slice(end), { ...place, indent: place.indent + 1 }, into)
+  }
+}
+
+function itemElement(lead: readonly Block[], marker: string, { options }: Place): JsonObject {
+  const elements = marker === '' ? [] : [textElement(marker)]
+  for (const [index, block] of lead.entries()) {
+    if (index > 0) elements.push(textElement('\n'))
+    if (block.type === 'paragraph') elements.push(...richInline(block.children, options))
+    if (block.type === 'heading') elements.push(...richInline(block.children, options, bold))
+  }
+  return { type: 'rich_text_section', elements: elements.length === 0 ? [textElement(' ')] : elements }
+}
+
+// Inline nodes as elements of a rich_text section: the platform reads no markup in them, so nothing is escaped.
+
+type Style = { readonly [mark in 'bold' | 'italic' | 'strike' | 'code']?: true }
+
+/** Headings are bold where the platform has no heading; a mark inside cannot make them bolder. */
+const bold: Style = { bold: true }
+
+function richInline(
+  children: readonly Inline[],
+  options: MentionOptions,
+  style: Style = {},
+  into: JsonObject[] = [],
+): JsonObject[] {
+  for (const node of children) {
+    switch (node.type) {
+      case 'text':
+        for (const [index, piece] of splitBroadcasts(node.value, options).entries())
+          addInline(index % 2 === 0 ? textElement(piece, style) : { type: 'broadcast', range: piece }, into)
+        break
+      case 'strong':
+        richInline(node.children, options, { ...style, bold: true }, into)
+        break
+      case 'emphasis':
+        richInline(node.children, options, { ...style, italic: true }, into)
+        break
+      case 'delete':
+        richInline(node.children, options, { ...style, strike: true }, into)
+        break
+      case 'inlineCode':
+        addInline(textElement(node.value, { ...style, code: true }), into)
+        break
+      case 'break':
+        addInline(textElement('\n', style), into)
+        break
+      case 'link': {
+        // One element for each style in the label; a label notifies no user.
+        const isBare = inlineText(node.children).trim() === ''
+        const label = isBare ? [textElement(node.url, style)] : richInline(node.children, {}, style)
+        for (const element of label)
+          addInline(node.url.length > limits.url ? element : { ...element, type: 'link', url: node.url }, into)
+        break
+      }
+      case 'mention': {
+        const id = resolveUserId(node.name, options)
+        addInline(id === undefined ? textElement(node.name, style) : { type: 'user', user_id: id }, into)
+        break
+      }
+      default:
+        node satisfies never
+    }
+  }
+  return into
+}
+
+/** Neighbours of one style are one text, and nothing is empty: the platform refuses empty texts. */
+function addInline(element: JsonObject, into: JsonObject[]): void {
+  const { type, text, style } = element
+  if (text === '') return
+  const last = into.at(-1)
+  const isOneText =
+    last?.['type'] === 'text' && type === 'text' && JSON.stringify(last['style']) === JSON.stringify(style)
+  if (isOneText) into[into.length - 1] = { ...last, text: `${String(last['text'])}${String(text)}` }
+  else into.push(element)
+}
+
+function textElement(text: string, style: Style = {}): JsonObject {
+  return Object.keys(style).length === 0 ? { type: 'text', text } : { type: 'text', text, style }
 }

@@ -5,43 +5,75 @@ import {
   type Inline,
   inlineText,
   type List,
-  type ListItem,
   type Root,
   sumOfBlocks,
   tableAsCode,
   writeMarkdown,
 } from '../../../src/markdown/index.ts'
-import { type BlocksOptions, limits, resolveUserId, splitBroadcasts } from './options.ts'
+import { limits } from '../wire.ts'
 
-export function renderMrkdwn(root: Root, limit: number, options: BlocksOptions = {}): readonly string[] {
+// What a caller may allow beyond plain words, and how an id of a Slack user is recognised.
+
+export type MentionOptions = {
+  /** The platform's id of a user who may be notified; without one the name is only text. */
+  readonly userIdOf?: (name: string) => string | undefined
+  /** The conversation has granted that `<!channel>` and its like notify all members. */
+  readonly broadcasts?: boolean
+}
+
+const nativeId = /^[A-Za-z0-9]{1,64}$/
+
+/** An id that could end its own token is no id. */
+export function resolveUserId(name: string, options: MentionOptions): string | undefined {
+  const id = options.userIdOf?.(name)
+  return id !== undefined && nativeId.test(id) ? id : undefined
+}
+
+/** Texts and granted broadcasts in turn: odd places hold the range. */
+export function splitBroadcasts(text: string, options: MentionOptions): readonly string[] {
+  return options.broadcasts === true ? text.split(/<!(channel|here|everyone)>/) : [text]
+}
+
+// The tree as mrkdwn.
+
+const seam = '\n\n'
+
+export function renderMrkdwn(root: Root, limit: number, options: MentionOptions = {}): readonly string[] {
   const sizeOf = sumOfBlocks((block) => blockToMrkdwn(block, options).length + seam.length)
   return chunkTree(root, { limit: limit + seam.length, sizeOf })
     .map((piece) => mrkdwnText(piece.children, options))
     .filter((text) => text.trim() !== '')
 }
 
-const seam = '\n\n'
-
 /** In one piece. */
-export function mrkdwnText(blocks: readonly Block[], options: BlocksOptions): string {
-  return blocks
-    .map((block) => blockToMrkdwn(block, options))
-    .filter((text) => text !== '')
-    .join(seam)
+export function mrkdwnText(blocks: readonly Block[], options: MentionOptions, between = seam): string {
+  const texts: string[] = []
+  for (const block of blocks) {
+    const text = blockToMrkdwn(block, options)
+    if (text !== '') texts.push(text)
+  }
+  return texts.join(between)
 }
 
-function blockToMrkdwn(block: Block, options: BlocksOptions): string {
+function blockToMrkdwn(block: Block, options: MentionOptions): string {
   switch (block.type) {
     case 'paragraph':
-      return mrkdwnInline(block.children, options)
+      return inlineToMrkdwn(block.children, options)
     case 'heading':
-      return mrkdwnBold(block.children, options)
+      return wrapInMark('*', block.children, options, nothingAround)
     case 'blockquote':
-      return quoteMrkdwn(mrkdwnText(block.children, options))
+      // Only one level is read, and only one mark on a line.
+      return mrkdwnText(block.children, options)
+        .split('\n')
+        .map((line) => (line.startsWith('> ') ? line : `> ${line}`))
+        .join('\n')
     case 'list':
       return listToMrkdwn(block, options)
-    case 'code':
-      return fenceMrkdwn(block.value)
+    case 'code': {
+      // A fence inside would end ours.
+      const inside = escapeLiteral(inertBroadcasts(block.value)).replace(/`(?=``)/g, '`\u200b')
+      return `\`\`\`\n${inside}\n\`\`\``
+    }
     case 'table':
       return tableAsCode(block)
         .map((part) => blockToMrkdwn(part, options))
@@ -53,34 +85,13 @@ function blockToMrkdwn(block: Block, options: BlocksOptions): string {
   }
 }
 
-/** Only one level is read, and only one mark on a line. */
-function quoteMrkdwn(text: string): string {
-  return text
-    .split('\n')
-    .map((line) => (line.startsWith('> ') ? line : `> ${line}`))
-    .join('\n')
-}
-
-/** A fence inside would end ours. */
-function fenceMrkdwn(value: string): string {
-  return `\`\`\`\n${escapeLiteral(inertBroadcasts(value)).replace(/`(?=``)/g, '`\u200b')}\n\`\`\``
-}
-
-function listToMrkdwn(list: List, options: BlocksOptions): string {
-  return list.children.map((item, index) => itemToMrkdwn(item, mrkdwnMarker(list, index), options)).join('\n')
-}
-
-function mrkdwnMarker({ ordered, start }: List, index: number): string {
-  return ordered ? `${start + index}.` : '•'
-}
-
-function itemToMrkdwn({ checked, children }: ListItem, marker: string, options: BlocksOptions): string {
-  const task = checked === null ? '' : checked ? '☑ ' : '☐ '
-  const text = children
-    .map((child) => blockToMrkdwn(child, options))
-    .filter((each) => each !== '')
-    .join('\n')
-  return `${marker} ${task}${text.replaceAll('\n', '\n    ')}`
+function listToMrkdwn({ ordered, start, children }: List, options: MentionOptions): string {
+  const items = children.map(({ checked, children: inside }, index) => {
+    const marker = ordered ? `${start + index}.` : '•'
+    const task = checked === null ? '' : checked ? '☑ ' : '☐ '
+    return `${marker} ${task}${mrkdwnText(inside, options, '\n').replaceAll('\n', '\n    ')}`
+  })
+  return items.join('\n')
 }
 
 // Words that must stay words in mrkdwn.
@@ -94,7 +105,9 @@ function escapeLiteral(text: string): string {
 
 /** Also keeps words that look like marks, quotes or broadcasts from being read as such. */
 function escapeText(text: string): string {
-  return escapeLiteral(inertBroadcasts(stripMrkdwnMarks(withoutBackticks(text)))).replace(/^&gt;/gm, `${zeroWidth}&gt;`)
+  const words = withoutBackticks(text)
+  const plain = /[*_~]/.test(words) ? words.split('\n').map(lineWithoutMarks).join('\n') : words
+  return escapeLiteral(inertBroadcasts(plain)).replace(/^&gt;/gm, `${zeroWidth}&gt;`)
 }
 
 /** The markup cannot show this character inside code or beside it; the other one looks the same. */
@@ -115,11 +128,6 @@ const opening = {
 }
 
 /** A zero-width space only behind a mark that would open something: another one follows it on the same line. */
-function stripMrkdwnMarks(text: string): string {
-  if (!/[*_~]/.test(text)) return text
-  return text.split('\n').map(lineWithoutMarks).join('\n')
-}
-
 function lineWithoutMarks(line: string): string {
   return marks.reduce((result, mark) => {
     const last = result.lastIndexOf(mark)
@@ -136,64 +144,64 @@ type Around = { readonly marks: string; readonly before: string; readonly after:
 
 const nothingAround: Around = { marks: '', before: '', after: '' }
 
-function mrkdwnInline(children: readonly Inline[], options: BlocksOptions): string {
-  return inlineToMrkdwn(children, nothingAround, options)
-}
-
-function mrkdwnBold(children: readonly Inline[], options: BlocksOptions): string {
-  return wrapInMark('*', children, nothingAround, options)
-}
-
-function inlineToMrkdwn(children: readonly Inline[], around: Around, options: BlocksOptions): string {
+function inlineToMrkdwn(children: readonly Inline[], options: MentionOptions, around = nothingAround): string {
   let text = ''
-  children.forEach((node, index) => {
+  for (const [index, node] of children.entries()) {
     const next = children[index + 1]
-    const before = text === '' ? around.before : text.slice(-1)
-    const after = next === undefined ? around.after : inlineText([next]).slice(0, 1)
-    text += nodeToMrkdwn(node, { marks: around.marks, before, after }, options)
-  })
-  return text
-}
-
-function nodeToMrkdwn(node: Inline, around: Around, options: BlocksOptions): string {
-  switch (node.type) {
-    case 'text':
-      return splitBroadcasts(node.value, options)
-        .map((piece, index) => (index % 2 === 0 ? escapeText(piece) : `<!${piece}>`))
-        .join('')
-    case 'strong':
-      return wrapInMark('*', node.children, around, options)
-    case 'emphasis':
-      return wrapInMark('_', node.children, around, options)
-    case 'delete':
-      return wrapInMark('~', node.children, around, options)
-    case 'inlineCode':
-      return node.value.trim() === ''
-        ? node.value
-        : `\`${escapeLiteral(inertBroadcasts(withoutBackticks(node.value)))}\``
-    case 'break':
-      return '\n'
-    case 'link':
-      return mrkdwnLink(node.url, inlineText(node.children))
-    case 'mention':
-      return mentionText(node.name, options)
-    default:
-      return node satisfies never
+    const here: Around = {
+      marks: around.marks,
+      before: text === '' ? around.before : text.slice(-1),
+      after: next === undefined ? around.after : inlineText([next]).slice(0, 1),
+    }
+    switch (node.type) {
+      case 'text':
+        for (const [at, piece] of splitBroadcasts(node.value, options).entries())
+          text += at % 2 === 0 ? escapeText(piece) : `<!${piece}>`
+        break
+      case 'strong':
+        text += wrapInMark('*', node.children, options, here)
+        break
+      case 'emphasis':
+        text += wrapInMark('_', node.children, options, here)
+        break
+      case 'delete':
+        text += wrapInMark('~', node.children, options, here)
+        break
+      case 'inlineCode': {
+        const code = escapeLiteral(inertBroadcasts(withoutBackticks(node.value)))
+        text += node.value.trim() === '' ? node.value : `\`${code}\``
+        break
+      }
+      case 'break':
+        text += '\n'
+        break
+      case 'link':
+        text += mrkdwnLink(node.url, inlineText(node.children))
+        break
+      case 'mention': {
+        const id = resolveUserId(node.name, options)
+        text += id === undefined ? escapeText(node.name) : `<@${id}>`
+        break
+      }
+      default:
+        node satisfies never
+    }
   }
+  return text
 }
 
 const edge = /^[\s.,;:!?'"()[\]{}/…–—*_~-]?$/
 
 /** Marks only where the platform would read them as marks; elsewhere the words stay plain. */
-function wrapInMark(mark: Mark, children: readonly Inline[], around: Around, options: BlocksOptions): string {
+function wrapInMark(mark: Mark, children: readonly Inline[], options: MentionOptions, around: Around): string {
   // `**Label:**text` as models write it: with a space the mark is one again.
   if (around.after !== '' && /:$/.test(inlineText(children)) && !edge.test(around.after)) {
-    return `${wrapInMark(mark, children, { ...around, after: ' ' }, options)} `
+    return `${wrapInMark(mark, children, options, { ...around, after: ' ' })} `
   }
   if (around.marks.includes(mark) || !isReadAsMark(mark, inlineText(children), around)) {
-    return inlineToMrkdwn(children, around, options)
+    return inlineToMrkdwn(children, options, around)
   }
-  const inner = inlineToMrkdwn(children, { marks: around.marks + mark, before: mark, after: mark }, options)
+  const inner = inlineToMrkdwn(children, options, { marks: around.marks + mark, before: mark, after: mark })
   const lead = inner.slice(0, inner.length - inner.trimStart().length)
   const tail = inner.slice(inner.trimEnd().length)
   return `${lead}${mark}${inner.trim()}${mark}${tail}`
@@ -214,17 +222,12 @@ function mrkdwnLink(url: string, label: string): string {
   return words === '' || words === url ? `<${address}>` : `<${address}|${escapeLiteral(words.replaceAll('|', '¦'))}>`
 }
 
-function mentionText(name: string, options: BlocksOptions): string {
-  const id = resolveUserId(name, options)
-  return id === undefined ? escapeText(name) : `<@${id}>`
-}
-
 // The tree for the Markdown field: standard Markdown in which no token of Slack is live.
 
 export function renderMarkdownText(
   root: Root,
   limit: number = limits.message,
-  options: BlocksOptions = {},
+  options: MentionOptions = {},
 ): readonly string[] {
   const write = (blocks: readonly Block[]) =>
     withTokens(neutralizeTokens(writeMarkdown({ type: 'root', children: blocks })))
@@ -257,7 +260,7 @@ const end = '\ue002'
 const reserved = /[\ue000-\ue002]/g
 const written = /(\ue000|\ue001|&#5734[45];)([A-Za-z0-9]+)(?:\ue002|&#57346;)/g
 
-function liveTokens(root: Root, options: BlocksOptions): Root {
+function liveTokens(root: Root, options: MentionOptions): Root {
   return { type: 'root', children: root.children.map((block) => tokensInBlock(block, options)) }
 }
 
@@ -267,7 +270,7 @@ function withTokens(markdown: string): string {
   )
 }
 
-function tokensInBlock(block: Block, options: BlocksOptions): Block {
+function tokensInBlock(block: Block, options: MentionOptions): Block {
   switch (block.type) {
     case 'paragraph':
     case 'heading':
@@ -294,11 +297,11 @@ function tokensInBlock(block: Block, options: BlocksOptions): Block {
   }
 }
 
-function inInlines(children: readonly Inline[], options: BlocksOptions): readonly Inline[] {
+function inInlines(children: readonly Inline[], options: MentionOptions): readonly Inline[] {
   return children.map((node) => tokensInInline(node, options))
 }
 
-function tokensInInline(node: Inline, options: BlocksOptions): Inline {
+function tokensInInline(node: Inline, options: MentionOptions): Inline {
   switch (node.type) {
     case 'text':
       return { type: 'text', value: withBroadcasts(node.value.replace(reserved, ''), options) }
@@ -322,7 +325,7 @@ function tokensInInline(node: Inline, options: BlocksOptions): Inline {
   }
 }
 
-function withBroadcasts(text: string, options: BlocksOptions): string {
+function withBroadcasts(text: string, options: MentionOptions): string {
   const pieces = splitBroadcasts(text, options)
   return pieces.map((piece, index) => (index % 2 === 0 ? piece : everybody + piece + end)).join('')
 }

@@ -1,20 +1,30 @@
 // Renders a reply into Web API calls as data: words as blocks, approvals as cards with buttons, files as uploads. Pure.
-
 import { isKnownPart, type NormalizedResponse, type Part, type Sentence } from '../../../src/contract/index.ts'
 import type { JsonObject } from '../../../src/lib/index.ts'
-import { type FilePart, plainTree, renderPlain, replyTree } from '../../../src/markdown/index.ts'
+import {
+  type Block,
+  type FilePart,
+  type Inline,
+  type Policy,
+  plainTree,
+  policyAction,
+  policyText,
+  renderPlain,
+  replyTree,
+} from '../../../src/markdown/index.ts'
 import type { SlackSay } from '../sentences.ts'
 import {
   approvalBlock,
   isForOnePerson,
+  limits,
   type MessagePayload,
   maxTextLength,
   replyToSchema,
   type SlackCall,
   type SlackReplyTo,
 } from '../wire.ts'
-import { type BlocksMessage, policyBlocks, renderBlocks } from './blocks.ts'
-import { limits } from './options.ts'
+import { type BlocksMessage, renderBlocks } from './blocks.ts'
+import { renderMrkdwn } from './mrkdwn.ts'
 
 export type RenderFacts = {
   readonly say: SlackSay
@@ -32,42 +42,43 @@ type PolicyPart = Extract<Part, { kind: 'policy' }>
 const decided: ReadonlySet<unknown> = new Set(['accepted', 'rejected', 'expired'])
 
 export function renderSlack(
-  given: RenderFacts,
+  facts: RenderFacts,
   reply: NormalizedResponse,
   to: JsonObject,
   how: { readonly mayNotify: ReadonlySet<string>; readonly hasLive: boolean },
 ): readonly Rendered[] {
   const address = replyToSchema.parse(to)
+  const cards = reply.parts.filter(isApprovalCard)
   // A file cannot be shown to one person in a channel: it is named.
-  const facts = { ...given, sendsFiles: given.sendsFiles && !isForOnePerson(address) }
-  const cards = reply.parts.flatMap((part) => (isApprovalCard(part) ? [approvalCard(part, facts.say)] : []))
-  const words = renderWords(facts, reply, { mayNotify: how.mayNotify, channel: address.channel })
+  const files = facts.sendsFiles && !isForOnePerson(address) ? reply.parts.filter(isUploadable) : []
+  const elsewhere: readonly Part[] = [...cards, ...files]
+  const words = renderWords(facts, reply, elsewhere, { mayNotify: how.mayNotify, channel: address.channel })
   // A message that grew is finished by words, also where files say it all: then by their names.
   const isLeftOpen = how.hasLive && words.length === 0 && cards.length === 0
   const messages = isLeftOpen ? renderBlocks(replyTree(reply)) : words
-  const files = facts.sendsFiles ? reply.parts.filter(isUploadable).map((part) => uploadCall(part, address)) : []
-  const said = messages.map((message, index) =>
-    messageCallFor(address, message, how.hasLive && index === 0, reply.control),
-  )
-  const isFirst = (index: number): boolean => messages.length === 0 && index === 0
-  const asked = cards.map((card, index) =>
-    messageCallFor({ ...address, reply_to_card: undefined }, card, how.hasLive && isFirst(index)),
-  )
-  return [...said, ...asked, ...files].map((call) => ({ call, primary: true }))
+  const calls: SlackCall[] = []
+  for (const message of messages)
+    calls.push(messageCallFor(address, message, how.hasLive && calls.length === 0, reply.control))
+  for (const card of cards) {
+    const asked = approvalCard(card, facts.say)
+    calls.push(messageCallFor({ ...address, reply_to_card: undefined }, asked, how.hasLive && calls.length === 0))
+  }
+  for (const file of files) calls.push(uploadCall(file, address))
+  return calls.map((call) => ({ call, primary: true }))
 }
 
-/** The words of a reply; none where cards or files say it all. */
+/** The words of a reply; none where cards or files, `elsewhere`, say it all. */
 function renderWords(
-  { names, sendsFiles, broadcasts }: RenderFacts,
+  { names, broadcasts }: RenderFacts,
   reply: NormalizedResponse,
+  elsewhere: readonly Part[],
   { mayNotify, channel }: { readonly mayNotify: ReadonlySet<string>; readonly channel: string },
 ): readonly BlocksMessage[] {
-  const parts = reply.parts.filter((part) => !isApprovalCard(part) && !(sendsFiles && isUploadable(part)))
-  const isElsewhere = parts.length < reply.parts.length
   const isPlain = reply.status === 'completed' || reply.status === 'input_required'
-  if (isElsewhere && isPlain && parts.every((part) => part.kind === 'tool_call')) return []
-  const status = isElsewhere && isPlain ? 'completed' : reply.status
-  const tree = replyTree({ ...reply, parts, status }, { mayNotify })
+  const parts = elsewhere.length === 0 ? reply.parts : reply.parts.filter((part) => !elsewhere.includes(part))
+  const isSaidElsewhere = elsewhere.length > 0 && isPlain
+  if (isSaidElsewhere && parts.every((part) => part.kind === 'tool_call')) return []
+  const tree = replyTree({ ...reply, parts, status: isSaidElsewhere ? 'completed' : reply.status }, { mayNotify })
   const isGranted = broadcasts.has('*') || broadcasts.has(channel)
   return renderBlocks(tree, { userIdOf: (name) => findUserId(names, name), broadcasts: isGranted })
 }
@@ -87,7 +98,14 @@ function messageCallFor(
   control?: NormalizedResponse['control'],
 ): SlackCall {
   const { reply_to_card: card, reply_to_user: clicker, reply_to_response: key } = to
-  const payload = messagePayload(to, message)
+  const { text, blocks } = message
+  const payload: MessagePayload = {
+    channel: to.channel,
+    text,
+    ...(blocks.length === 0 ? {} : { blocks }),
+    ...(to.thread_ts === undefined ? {} : { thread_ts: to.thread_ts }),
+    ...(to.team_id === undefined ? {} : { team_id: to.team_id }),
+  }
   const isPrivate = to.reply_to_private_card === true || (card === undefined && isForOnePerson(to))
   const response = key === undefined ? {} : { response: { key, ...(isPrivate ? { first: true as const } : {}) } }
   const account = { account: to.account, ...response }
@@ -128,19 +146,6 @@ export function appendLineToBlocks(call: SlackCall, words: string): SlackCall {
   const hasRoom = text.length <= maxTextLength && blocks.length <= limits.blocks
   const longer = { ...payload, text, ...(payload.blocks === undefined ? {} : { blocks }) }
   return { ...call, live: true, payload: hasRoom && line !== undefined ? longer : payload }
-}
-
-function messagePayload(
-  { channel, thread_ts, team_id }: SlackReplyTo,
-  { text, blocks }: BlocksMessage,
-): MessagePayload {
-  return {
-    channel,
-    text,
-    ...(blocks.length === 0 ? {} : { blocks }),
-    ...(thread_ts === undefined ? {} : { thread_ts }),
-    ...(team_id === undefined ? {} : { team_id }),
-  }
 }
 
 /** What was asked stays above what was decided, and by whom; the buttons are gone. */
@@ -191,6 +196,59 @@ function approvalButtons(code: string, say: SlackSay): JsonObject {
     ],
   }
 }
+
+// A policy part as a section with a button: what is asked, where to go, and the id the answer is found by.
+
+const buttonId = 'policy'
+
+/** The terms stay with us: `value` holds nothing but the id of the state. `origin` is the agent's own, where it is known. */
+export function policyBlocks(policy: Policy, { origin }: { readonly origin?: string } = {}): readonly JsonObject[] {
+  const sections = policyTexts(policy).map(
+    (text): JsonObject => ({ type: 'section', text: { type: 'mrkdwn', text, verbatim: true } }),
+  )
+  const button = policyButton(policy, origin)
+  const last = sections.at(-1)
+  if (button === undefined || last === undefined) return sections
+  return [...sections.slice(0, -1), { ...last, accessory: button }]
+}
+
+function policyTexts(policy: Policy): readonly string[] {
+  const title = policyText(policy['title'])
+  const children: Block[] = title === '' ? [] : [policyParagraph([{ type: 'strong', children: textWithBreaks(title) }])]
+  return renderMrkdwn(
+    { type: 'root', children: [...children, policyParagraph(textWithBreaks(policyText(policy.message)))] },
+    limits.section,
+  )
+}
+
+function policyButton(policy: Policy, origin: string | undefined): JsonObject | undefined {
+  const action = policyAction(policy, origin)
+  if (action === undefined || action.url.length > limits.url) return undefined
+  const state = policy['state']
+  const isCarried = typeof state === 'string' && state !== '' && state.length <= limits.buttonValue
+  const label = action.label.slice(0, limits.buttonText).trim().toWellFormed()
+  return {
+    type: 'button',
+    action_id: buttonId,
+    text: { type: 'plain_text', text: label, emoji: false },
+    url: action.url,
+    ...(isCarried ? { value: state } : {}),
+  }
+}
+
+function policyParagraph(children: readonly Inline[]): Block {
+  return { type: 'paragraph', children }
+}
+
+function textWithBreaks(text: string): readonly Inline[] {
+  return text
+    .split('\n')
+    .flatMap((value, index): readonly Inline[] =>
+      index === 0 ? [{ type: 'text', value }] : [{ type: 'break' }, { type: 'text', value }],
+    )
+}
+
+// Files that are sent as such.
 
 /** Held in memory while it is sent; Slack itself takes a gigabyte. */
 export const maxUploadBytes = 50_000_000

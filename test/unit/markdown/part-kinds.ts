@@ -2,8 +2,9 @@
 
 import { renderNote } from '../../../adapters/activitypub/render/note.ts'
 import { renderMail } from '../../../adapters/email/render/body.ts'
-import { policyBlocks, renderBlocks } from '../../../adapters/slack/render/blocks.ts'
+import { renderBlocks } from '../../../adapters/slack/render/blocks.ts'
 import { renderMarkdownText, renderMrkdwn } from '../../../adapters/slack/render/mrkdwn.ts'
+import { policyBlocks } from '../../../adapters/slack/render/reply.ts'
 import { renderEntities } from '../../../adapters/telegram/render/entities.ts'
 import type { NormalizedResponse, Part } from '../../../src/contract/index.ts'
 import type { Json } from '../../../src/lib/json-value.ts'

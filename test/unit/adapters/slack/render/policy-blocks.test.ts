@@ -1,6 +1,6 @@
 // A policy part as a section with a button: what it shows, where it leads, and what it keeps to itself.
 import { expect, test } from 'vitest'
-import { policyBlocks } from '../../../../../adapters/slack/render/blocks.ts'
+import { policyBlocks } from '../../../../../adapters/slack/render/reply.ts'
 
 const policy = {
   kind: 'payment_required',
