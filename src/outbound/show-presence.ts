@@ -4,7 +4,7 @@ import { type JsonObject, type PresenceDetails, type PresenceUpdate, textOf } fr
 
 import type { Lease } from '../turns/leases.ts'
 import type { LiveMessage } from '../turns/live-message.ts'
-import type { ReadyTurn } from '../turns/prepare-turn.ts'
+import type { ReadyTurn } from '../turns/ready-turn.ts'
 import type { TurnPolicy } from '../turns/turn-policy.ts'
 import type { PresenceService } from './presence.ts'
 

@@ -26,7 +26,7 @@ import { assistantEnvelope, toHistoricalMessage, userEnvelope } from '../session
 import { admit } from './admit.ts'
 
 import type { AgentCallQuestions } from './pauses.ts'
-import type { ReadyTurn } from './prepare-turn.ts'
+import type { ReadyTurn } from './ready-turn.ts'
 import { remoteCallerForAgent, type TurnChain } from './remote-agents.ts'
 import type { DecidedQuestion } from './rerun.ts'
 import { runEnd } from './run-end.ts'

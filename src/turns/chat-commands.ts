@@ -15,12 +15,11 @@ import type { ActionLine } from '../db/pending-actions.ts'
 import { findPendingActions, resolvePendingAction } from '../db/pending-actions.ts'
 import type { RunsAtAGlance } from '../db/runs.ts'
 import { cancelRun } from '../db/runs.ts'
-import { type ConsentOperation, consentOperations } from '../identity/consent.ts'
+import { type ConsentOperation, consentOperations, createConsentContext } from '../identity/consent.ts'
 import { formatPairingCode, readPairingCode } from '../identity/pairing.ts'
 import { type ControlCommand, parseChatCommand } from '../inbound/chat-command.ts'
 import { joinSentences, type Sentence, say } from '../locales/say.ts'
 import type { GatewayConnection } from './gateway-connection.ts'
-import { createConsentContext } from './retention-decision.ts'
 import type { TurnServices } from './services.ts'
 
 // /stop: ends what runs in this conversation, and what it waits for. Only the run's owner may, or an operator.

@@ -16,7 +16,7 @@ import { endsPause, expiryKinds } from '../db/transcripts.ts'
 import type { NewPendingAction, NewTimer, NewToolRequest, PauseResult } from '../db/turn-rows.ts'
 import type { IdSource } from '../lib/ids.ts'
 import { toStorableJson } from '../lib/index.ts'
-import type { ReadyTurn } from './prepare-turn.ts'
+import type { ReadyTurn } from './ready-turn.ts'
 import { payloadWithChain, type TurnChain } from './remote-agents.ts'
 import { type DecidedQuestion, type Rerun, withRerun } from './rerun.ts'
 

@@ -2,12 +2,18 @@
 // told it. What the turn leaves for later keeps that place.
 import type { NextHop, RemoteCaller } from '../agents/context.ts'
 import { callerContextSchema } from '../contract/caller.ts'
-import { type CallerContext, type Fields, type JsonObject, parseAddress, type SafeFetch } from '../contract/index.ts'
+import {
+  type CallerContext,
+  type Fields,
+  type JsonObject,
+  type NormalizedMessage,
+  parseAddress,
+  type SafeFetch,
+} from '../contract/index.ts'
 import type { Attestor } from '../identity/attestor.ts'
 import { type AgentChain, callerHeaders, nextAgentChain, nextHop, topOfChain } from '../identity/call-chain.ts'
 import { readJrd } from '../identity/webfinger.ts'
 import type { Lease } from './leases.ts'
-import type { ReadyTurn } from './prepare-turn.ts'
 import type { FenceFetch } from './services.ts'
 
 type ChainPosition = {
@@ -108,8 +114,11 @@ export type TurnChain = {
 /** Beside what an agent puts there itself: no key of its own begins like this. */
 const key = 'gw:chain'
 
-export function createTurnChain(ready: ReadyTurn, carried: TurnChain | undefined): TurnChain {
-  const lead = ready.members.at(-1)?.message
+/** `lead`: the message that the turn began with. */
+export function createTurnChain(
+  lead: Pick<NormalizedMessage, 'channel' | 'recipient_capabilities'> | undefined,
+  carried: TurnChain | undefined,
+): TurnChain {
   if (lead === undefined) return carried ?? {}
   const caller = lead.channel?.caller
   const link = lead.recipient_capabilities.agent_chain

@@ -23,12 +23,11 @@ import { userEnvelope } from '../sessions/transcript.ts'
 import { type AdmissionServices, admissions } from './admit.ts'
 import type { Lease } from './leases.ts'
 import { type Absorbed, type Admission, mayJoin } from './plan-turn.ts'
-import { addressRows, isRotation, type ReadyTurn, toNewMember } from './prepare-turn.ts'
+import { addressRows, isRotation, toNewMember } from './prepare-turn.ts'
+import { getRunId, isFirstTry, type ReadyTurn } from './ready-turn.ts'
 import { createRemoteAgentCaller, type TurnChain } from './remote-agents.ts'
-import { reportProgress } from './run-end.ts'
 import { createRunRecorder, type RunRecorder } from './run-log.ts'
 import type { TurnServices } from './services.ts'
-import { getRunId } from './turn-labels.ts'
 import type { TurnPolicy } from './turn-policy.ts'
 
 export type RunControl = {
@@ -40,11 +39,6 @@ export type RunControl = {
   /** `fetchFiles`: their files are fetched before the agent hears of them. */
   readonly hear: (fetchFiles: Parameters<typeof steer>[3]) => Promise<Envelope | undefined>
   readonly end: () => void
-}
-
-/** A turn that the claimed lane did not have yet has just been opened. */
-export function isFirstTry({ lane }: ReadyTurn): boolean {
-  return lane.openTurn === null
 }
 
 export function openRunControl(deps: TurnServices, ready: ReadyTurn): RunControl {
@@ -63,7 +57,7 @@ export function openRunControl(deps: TurnServices, ready: ReadyTurn): RunControl
     append: (events) => appendRunEvents(deps.db, lane, turn.id, turn.attempt, events),
     onStored({ stoppedBy }) {
       deps.wakeups.events.notify()
-      reportProgress(deps, ready)
+      if (turn.taskId !== null) deps.watchers.reportProgress(turn.taskId)
       if (stoppedBy !== null) onStopped(stoppedBy)
     },
   })
@@ -270,7 +264,7 @@ export async function sendStillTrying(deps: TurnServices, { at, lane, turn }: No
     const event: JsonObject = { type: 'notice', metadata: { notice: 'still_trying', text } }
     await appendRunEvents(deps.db, lane, turn.id, turn.attempt, [{ key: 'notice:still_trying', event }])
     deps.wakeups.events.notify()
-    reportProgress(deps, { turn })
+    if (turn.taskId !== null) deps.watchers.reportProgress(turn.taskId)
     const call = at.adapter.live?.open(lane.replyTo, text)
     if (call === undefined) return
     const row = { id: deps.newId(), turnId: turn.id, orderKey: lane.conversationId, call, clientId: `${turn.id}:0` }

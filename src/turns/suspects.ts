@@ -7,7 +7,7 @@ import type { Db } from '../db/client.ts'
 import { findSuspectTurns, reclaimTurn } from '../db/suspect-turns.ts'
 import type { FullSlots, HeldLane } from '../db/turn-rows.ts'
 import { claimControlTurns, claimTurns, releaseLane } from '../db/turns.ts'
-import type { ReadyTurn } from './prepare-turn.ts'
+import type { ReadyTurn } from './ready-turn.ts'
 import type { Wakeups } from './services.ts'
 import type { TurnPolicy } from './turn-policy.ts'
 

@@ -3,7 +3,7 @@
 import type { AgentContext } from '../agents/context.ts'
 import type { AncestorMessage, Envelope, Json, KnownPart, Part, ReferencedMessage } from '../contract/index.ts'
 import { toAmbientEntry } from '../sessions/transcript.ts'
-import type { ReadyTurn } from './prepare-turn.ts'
+import type { ReadyTurn } from './ready-turn.ts'
 import { runUntilAborted } from './turn-signal.ts'
 
 export type AncestorsContext = {
