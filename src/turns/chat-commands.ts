@@ -365,7 +365,7 @@ export function parseKnownCommand(message: Pick<NormalizedMessage, 'channel' | '
 }
 
 export function isControl(message: Pick<NormalizedMessage, 'channel' | 'parts'>): boolean {
-  return parseKnownCommand(message) !== undefined
+  return parseChatCommand(message, controlNames) !== undefined
 }
 
 export async function answerCommand(context: ChatCommandContext): Promise<Sentence | Reported> {

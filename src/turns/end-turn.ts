@@ -65,13 +65,14 @@ export async function answeredEnd(
     envelopes.push({ inboxId: null, envelope })
   }
   if (reply === undefined) toSay.push(...left(ready))
-  const calls = await renderOutgoing(deps, endingLive(ready, result), toSay)
+  const calls = await renderOutgoing(deps, ready.live === undefined ? ready : endingLive(ready, result), toSay)
   const isReplied = calls.some((call) => call.primary)
-  const isAnswered = isReplied && calls.every((call) => !call.primary || call.isAppended === true)
+  // Where calls are appended to a log of ours they are delivered by being written down.
+  const isAppending = ready.at.adapter.capabilities.appends === true
+  const isAnswered = isReplied && isAppending && calls.every((call) => !call.primary || call.isAppended === true)
   const taskState = taskStateAfterRun(reply, result.run.status)
   // What a command came to is no end of what it is about.
   const endedState = ready.turn.kind === 'control' ? null : taskState
-  const isAppending = ready.at.adapter.capabilities.appends === true
   const events = isAppending ? appendedEvents(calls, endedState) : []
   return {
     ...emptyEnd(ready),

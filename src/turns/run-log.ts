@@ -113,14 +113,26 @@ function limitEventSize(type: string, { original_result: _full, ...metadata }: F
 // Events for observers of the gateway, with the turn they happened in.
 
 export function notifyRunEvent(
-  deps: { readonly notify: Observer },
+  deps: { readonly notify: Observer; readonly log: Log; readonly meter: Meter },
   ready: ReadyTurn,
   name: string,
   payload: Fields,
 ): void {
+  if (name === 'model_switched') reportModelSwitch(deps, ready, payload)
   const fields = turnEventFields(ready)
   deps.notify({ ...fields, type: `loop.${name}`, payload })
   if (name === 'runtime_tool_pending') deps.notify({ ...fields, type: 'runtime_tool.pending', payload })
+}
+
+function reportModelSwitch(
+  { log, meter }: { readonly log: Log; readonly meter: Meter },
+  { lane, turn }: ReadyTurn,
+  { from, to, reason }: Fields,
+): void {
+  const { agent, connection } = lane
+  const facts = { agent, connection, trace: turn.traceId, turn: turn.id, from: String(from), to: String(to) }
+  log.warn('model_switched', { ...facts, reason: String(reason) })
+  meter.modelSwitched(agent, String(reason))
 }
 
 /** A tool that a client ran has its result, or will have none: its run goes on from here. */

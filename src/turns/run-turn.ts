@@ -1,6 +1,6 @@
 // Runs the agent of a prepared turn with its context, to a reply, a pause or an error that says when to try again.
 
-import type { Agent, AgentContext, AgentReply } from '../agents/define-agent.ts'
+import type { Agent, AgentContext, AgentReply, ClientToolReport } from '../agents/define-agent.ts'
 import { askingReply, completeReply, type ReplyFacts, stoppedReply } from '../agents/reply.ts'
 import { createSteps, type Steps } from '../agents/steps.ts'
 import { type Envelope, GatewayError, isGatewayError, type Json, type NormalizedResponse } from '../contract/index.ts'
@@ -28,16 +28,17 @@ import {
   createTurnChain,
   leasedFetch,
   payloadWithChain,
+  recallRemotes,
   type TurnChain,
 } from './remote-agents.ts'
 import type { Rerun } from './rerun.ts'
 import { trackResults } from './result-keeper.ts'
 import { runCommand } from './run-chat-command.ts'
-import { openRunControl, type RunControl, recallRemotes } from './run-control.ts'
+import { openRunControl, type RunControl } from './run-control.ts'
 import { naturalEnd, pausedEnd, runEnd, runEndFromStopCause, withUsage } from './run-end.ts'
 import { notifyResumed, notifyRunEvent, type TurnErrors } from './run-log.ts'
-import { createTurnState, type Made, reportModelSwitch } from './run-output.ts'
 import type { TurnServices } from './services.ts'
+import { createTurnState } from './shared-state.ts'
 import { fetchAncestors, fetchReferencedMessages } from './thread-ancestors.ts'
 import { begunAgain, messagesCame, resolveTrigger, type TurnTrigger } from './trigger.ts'
 import { fetchTurnFiles, handTurnFiles, openTurnFiles, type TurnFiles } from './turn-files.ts'
@@ -116,6 +117,16 @@ type Start = RunMeans & {
   readonly rerun: Rerun
 }
 
+/** What a run leaves behind while it goes on. */
+type Made = {
+  readonly lines: Envelope[]
+  readonly extras: NormalizedResponse[]
+  readonly timers: NewTimer[]
+  readonly used: RunEnd['usage'][]
+  run: RunEnd | undefined
+  clientTools?: ClientToolReport
+}
+
 /** One try of a run, as its parts share it. What few runs need is made when it is asked for. */
 type Run = Omit<Start, 'rerun'> & {
   /** Asked for when it is needed: the message a reply answers may have joined the turn on the way. */
@@ -160,9 +171,9 @@ async function runControlled(deps: TurnServices, ready: ReadyTurn, { rerun, ...s
       return run.openedPauses
     },
   }
-  // What this run ends is settled with it, whatever it asks for itself.
-  if (trigger.ends !== null) run.pauses()
   try {
+    // What this run ends is settled with it, whatever it asks for itself.
+    if (trigger.ends !== null) run.pauses()
     if (!isFirstTry(ready)) await stopIfAsked(deps, ready, run)
     const { lane, turn } = ready
     const steps = createSteps({
@@ -364,7 +375,6 @@ function createAgentContext(
     },
     emit(type, metadata) {
       recorder.emit(type, metadata)
-      if (type === 'model_switched') reportModelSwitch(deps, ready, metadata)
       notifyRunEvent(deps, ready, type, metadata)
     },
     reportClientTools(report) {
@@ -436,7 +446,7 @@ async function stopIfAsked(
 ): Promise<void> {
   const [news] = await readRunUpdates(deps.db, [ready.turn.id])
   if (news === undefined || news.stoppedBy === null) return
-  await recallRemotes(deps, ready, { control, chain, lease, signal: lease.signal })
+  await recallRemotes(deps, ready, { emit: control.recorder.emit, chain, lease, signal: lease.signal })
   throw control.onStopped(news.stoppedBy)
 }
 

@@ -1,45 +1,10 @@
-// The output of a run while it goes on (transcript lines, extra replies, timers, usage, the state it shares with a program),
-// collected for the commit that ends its turn.
-import type { ClientToolReport, SharedState } from '../agents/define-agent.ts'
-import {
-  type ClientData,
-  type Envelope,
-  type Fields,
-  GatewayError,
-  type Json,
-  type Log,
-  maxClientDataBytes,
-  type NormalizedResponse,
-} from '../contract/index.ts'
-import type { Meter } from '../contract/metrics.ts'
-import type { NewTimer, RunEnd } from '../db/turn-rows.ts'
-import { isJsonValue, isPlainObject } from '../lib/index.ts'
-import type { ReadyTurn } from './ready-turn.ts'
-
-/** What a run leaves behind while it goes on. */
-export type Made = {
-  readonly lines: Envelope[]
-  readonly extras: NormalizedResponse[]
-  readonly timers: NewTimer[]
-  readonly used: RunEnd['usage'][]
-  run: RunEnd | undefined
-  clientTools?: ClientToolReport
-}
-
-export function reportModelSwitch(
-  { log, meter }: { readonly log: Log; readonly meter: Meter },
-  { lane, turn }: ReadyTurn,
-  { from, to, reason }: Fields,
-): void {
-  const { agent, connection } = lane
-  const facts = { agent, connection, trace: turn.traceId, turn: turn.id, from: String(from), to: String(to) }
-  log.warn('model_switched', { ...facts, reason: String(reason) })
-  meter.modelSwitched(agent, String(reason))
-}
-
 // The state that an agent shares with the program in front of a person, during one turn: read from what the program sent or from
 // the session, told to clients that watch as it changes, and kept by the commit that ends the turn. A try that broke off leaves
 // nothing behind, and the next one begins with the same state.
+
+import type { SharedState } from '../agents/define-agent.ts'
+import { type ClientData, type Fields, GatewayError, type Json, maxClientDataBytes } from '../contract/index.ts'
+import { isJsonValue, isPlainObject } from '../lib/index.ts'
 
 type Change = { readonly op: 'add' | 'replace' | 'remove'; readonly path: string; readonly value?: Json }
 
