@@ -19,7 +19,7 @@ import { createTurnAgentCalls } from './agent-calls.ts'
 import { unknownAgentReply } from './chat-commands.ts'
 import { containFiles } from './file-part.ts'
 import type { Lease } from './leases.ts'
-import { createPauses, type TurnPauses } from './pauses.ts'
+import { createPauses, type Rerun, type TurnPauses } from './pauses.ts'
 import { mergeMessages } from './plan-turn.ts'
 import { isRotation } from './prepare-turn.ts'
 import { getRunId, isFirstTry, type ReadyTurn, replyFields } from './ready-turn.ts'
@@ -31,7 +31,6 @@ import {
   recallRemotes,
   type TurnChain,
 } from './remote-agents.ts'
-import type { Rerun } from './rerun.ts'
 import { trackResults } from './result-keeper.ts'
 import { runCommand } from './run-chat-command.ts'
 import { openRunControl, type RunControl } from './run-control.ts'

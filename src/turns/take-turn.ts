@@ -86,11 +86,8 @@ async function endTurn(deps: TurnServices, ready: TimedTurn, lease: Lease, isSto
   const dead = deadBecause ?? (ready.turn.crashes >= deps.turnPolicy.maxCrashes ? 'interrupted_too_often' : undefined)
   if (dead !== undefined) {
     const ended = { ...ready, ...(await live.end()) }
-    return void (await completeTurnOnce(
-      deps,
-      ended,
-      await deps.results.store(undefined, () => deadEnd(deps, ended, dead)),
-    ))
+    const end = await deps.results.store(undefined, () => deadEnd(deps, ended, dead))
+    return void (await completeTurnOnce(deps, ended, end))
   }
   deps.notify({ ...turnEventFields(ready), type: 'channel.processing_started' })
   const presence = showTurnPresence(deps, ready, { lease, live })
@@ -172,12 +169,12 @@ async function failTurn(
   const step = judgeFailure(deps, ready, error)
   const facts = errorLogFields(error, 'agent_failed')
   const reported = { ...turnLogFields(ready), ...facts, next: step.kind }
-  const tookMs = deps.monotonicMs() - ready.startedAt
   if (step.kind !== 'abandon') {
     deps.log.warn('turn_failed', reported, describeError(error, deps.secretValues))
     await errors.failed(error)
     deps.meter.agentFailed(connection, facts.code ?? '')
   }
+  const tookMs = deps.monotonicMs() - ready.startedAt
   switch (step.kind) {
     case 'abandon':
       deps.log.warn('turn_fenced', reported)

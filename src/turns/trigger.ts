@@ -15,11 +15,10 @@ import { endsApproval, endsPause, pauseSignals } from '../db/transcripts.ts'
 import type { WaitingSignal } from '../db/turn-rows.ts'
 import { listTurnMessages } from '../db/turns.ts'
 import { type Sentence, say } from '../locales/say.ts'
-import type { ReplyFacts } from './pauses.ts'
+import { type ReplyFacts, type Rerun, readRerun } from './pauses.ts'
 import { addressRows, takenRows } from './prepare-turn.ts'
 import type { ReadyTurn } from './ready-turn.ts'
 import { carriedChain, type TurnChain } from './remote-agents.ts'
-import { type Rerun, readRerun } from './rerun.ts'
 
 export type TurnTrigger =
   | {
