@@ -263,7 +263,7 @@ export type Rerun = { readonly beginning: Beginning; readonly decided: readonly 
 const field = 'gw:rerun'
 
 /** For what is stored with a question. */
-export function withRerun(stored: JsonObject, { beginning, decided }: Rerun, key: string): JsonObject {
+function withRerun(stored: JsonObject, { beginning, decided }: Rerun, key: string): JsonObject {
   // Signals and decisions were read from rows.
   return { ...stored, [field]: toStorableJson({ beginning, decided, key }) as Json }
 }
