@@ -66,18 +66,15 @@ function refuseOther(given: unknown, agent: string): void {
     const remedy = 'return text or { parts }, or undefined to say nothing'
     throw new GatewayError('reply_invalid', `[agent] ${agent} returned no reply but ${what}; ${remedy}`)
   }
-  const length = longestText('parts' in given ? given.parts : [])
+  const parts: readonly unknown[] = 'parts' in given && Array.isArray(given.parts) ? given.parts : []
+  let length = 0
+  for (const part of parts) {
+    const content = typeof part === 'object' && part !== null && 'content' in part ? part.content : undefined
+    if (typeof content === 'string') length = Math.max(length, content.length)
+  }
   if (length <= maxTextLength) return
   const limit = `a text of ${length} characters, and at most ${maxTextLength} can be sent; shorten it, or attach a file`
   throw new GatewayError('reply_too_long', `[agent] ${agent} returned ${limit}`, { details: { length } })
-}
-
-function longestText(parts: unknown): number {
-  if (!Array.isArray(parts)) return 0
-  return parts.reduce<number>((longest, part: unknown) => {
-    const content = typeof part === 'object' && part !== null && 'content' in part ? part.content : undefined
-    return typeof content === 'string' ? Math.max(longest, content.length) : longest
-  }, 0)
 }
 
 /** What a person is told when a turn died. It names no internals; `parley explain` shows the whole timeline by the reference. */

@@ -290,14 +290,9 @@ export type ReleaseCause = 'failed' | 'outage' | 'stopping' | 'untouched'
 
 // A claim passes by agents and connections that hold all the slots they may in this process.
 
-/** Whose lanes are left alone for now; `pairs` are an agent on a connection, see `pairKey`. */
+/** Whose lanes are left alone for now; `pairs` are an agent on a connection, in one word: `slack/default demo`. */
 export type FullSlots = {
   readonly agents: readonly string[]
   readonly connections: readonly string[]
   readonly pairs: readonly string[]
-}
-
-/** An agent on a connection, in one word. */
-export function pairKey(connection: string, agent: string): string {
-  return `${connection} ${agent}`
 }

@@ -178,8 +178,11 @@ export async function completeTurn(
 ): Promise<EndedTurn | undefined> {
   const params = [hold.conversationId, db.holder, hold.epoch, storableJson(end), db.isShared]
   const statement = chooseCompletionStatement(end, isAwaited)
-  const runCompletion = () => db.query<EndedTurn & { ended: number }>(statement, params)
-  const [row] = end.pairing === null ? await runCompletion() : await retryTakenSlot(runCompletion)
+  type Completed = EndedTurn & { readonly ended: number }
+  const [row] =
+    end.pairing === null
+      ? await db.query<Completed>(statement, params)
+      : await retryTakenSlot(() => db.query<Completed>(statement, params))
   if (row !== undefined && row.ended > 0) return { hasSends: row.hasSends, task: row.task ?? null }
   // Nothing to end: either the lease is lost, or an earlier try of ours was committed and its answer went missing.
   const [ours] = await db.query<{ ended: number }>(endedUnder, [end.turnId, hold.epoch])

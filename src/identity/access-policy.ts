@@ -156,6 +156,7 @@ export function roleGrants(sender: PolicySender, context: AccessContext): readon
 
 /** The strongest thing a stored grant makes of this person here; null: nothing. */
 export function strongestRole(sender: PolicySender, context: AccessContext): StoredGrant['role'] {
+  if (context.stored.grants.length === 0) return null
   const roles = roleGrants(sender, context).map((grant) => grant.role)
   return (['admin', 'operator', 'viewer'] as const).find((role) => roles.includes(role)) ?? null
 }

@@ -39,16 +39,14 @@ export function createEvidenceAccess({ visibility, rules }: EvidenceRules): Evid
     decide(sender) {
       const accepted = filterAcceptedEvidence(sender)
       if (accepted.length === 0) return { allowed: false, code: 'no_evidence' }
-      const judged = accepted.map((evidence) => ({
-        evidence,
-        ...matchCallerAndDelegator(compiled, evidence, isPublic),
-      }))
-      // Any of them: a sender denied under one subject is not admitted under another.
-      const denied = judged.find((each) => each.denied !== undefined)?.denied
-      if (denied !== undefined) return { allowed: false, code: 'denied_by_rule', rule: denied }
-      const found = judged.find((each) => each.allowed !== undefined)
-      if (found?.allowed === undefined) return { allowed: false, code: 'no_rule' }
-      return { allowed: true, rule: found.allowed, evidence: found.evidence }
+      let found: EvidenceDecision | undefined
+      for (const evidence of accepted) {
+        const { denied, allowed } = matchCallerAndDelegator(compiled, evidence, isPublic)
+        // Any of them: a sender denied under one subject is not admitted under another.
+        if (denied !== undefined) return { allowed: false, code: 'denied_by_rule', rule: denied }
+        if (allowed !== undefined) found ??= { allowed: true, rule: allowed, evidence }
+      }
+      return found ?? { allowed: false, code: 'no_rule' }
     },
   }
 }

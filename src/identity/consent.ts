@@ -1,5 +1,6 @@
 // Consent: each operation is decided on its own, and the decision is stored beside the act.
-import type { Fields } from '../lib/json-value.ts'
+import type { Adapter } from '../contract/index.ts'
+import type { Fields } from '../lib/index.ts'
 
 export const consentOperations = [
   ...(['store_memory', 'use_memory', 'store_transcript'] as const),
@@ -35,8 +36,12 @@ export type ConsentDecision = {
 /** Port: a host may decide otherwise, and must answer the same kind of value. */
 export type ConsentPolicy = (operation: ConsentOperation, context: ConsentContext) => ConsentDecision
 
-export const decideConsent: ConsentPolicy = (operation, context) => {
-  const { reason, basis } = decideConsentReason(operation, context)
+export const decideConsent: ConsentPolicy = (operation, { interactive, consent, transcriptBasis, ...about }) => {
+  // Keeping what was said is the operator's to decide; sharing it, remembering and handing over never are.
+  const basis = operation === 'store_transcript' ? transcriptBasis?.trim() || undefined : undefined
+  const isGiven = Object.hasOwn(consent, operation) && consent[operation] === true
+  const asked = isGiven ? 'explicit_consent' : 'explicit_consent_missing'
+  const reason = basis !== undefined ? 'operator_grant' : interactive ? asked : 'non_interactive_default_denied'
   return {
     operation,
     allowed: reason === 'explicit_consent' || reason === 'operator_grant',
@@ -44,23 +49,24 @@ export const decideConsent: ConsentPolicy = (operation, context) => {
     audit_metadata: {
       policy: 'default',
       operation,
-      interactive: context.interactive,
-      mode: context.mode ?? null,
-      agent_id: context.agentId ?? null,
-      user_id: context.userId ?? null,
+      interactive,
+      mode: about.mode ?? null,
+      agent_id: about.agentId ?? null,
+      user_id: about.userId ?? null,
       ...(basis === undefined ? {} : { basis }),
     },
   }
 }
 
-function decideConsentReason(
-  operation: ConsentOperation,
-  { interactive, consent, transcriptBasis }: ConsentContext,
-): { readonly reason: ConsentReason; readonly basis?: string } {
-  const basis = transcriptBasis?.trim()
-  // Keeping what was said is the operator's to decide; sharing it, remembering and handing over never are.
-  if (operation === 'store_transcript' && basis) return { reason: 'operator_grant', basis }
-  if (!interactive) return { reason: 'non_interactive_default_denied' }
-  const isGiven = Object.hasOwn(consent, operation) && consent[operation] === true
-  return { reason: isGiven ? 'explicit_consent' : 'explicit_consent_missing' }
+type ConsentConnection = { readonly adapter: Pick<Adapter, 'capabilities'>; readonly transcriptBasis?: string }
+
+/** What the connection says about it; a person's own word is added by the caller that knows the person. */
+export function createConsentContext(at: ConsentConnection | undefined, agent: string): ConsentContext {
+  const basis = at?.transcriptBasis
+  return {
+    interactive: at?.adapter.capabilities.isInteractive === true,
+    consent: {},
+    agentId: agent,
+    ...(basis === undefined ? {} : { transcriptBasis: basis }),
+  }
 }

@@ -140,13 +140,11 @@ export function parseInstant(text: string): number | undefined {
 
 /** The order is the adapter's: its own proof comes first. */
 export function filterAcceptedEvidence(sender: PolicySender): readonly IdentityEvidence[] {
-  return (sender.identities ?? []).filter((evidence) => isAcceptedEvidence(evidence, sender.verified))
-}
-
-function isAcceptedEvidence({ proof }: IdentityEvidence, isVerified: boolean): boolean {
-  if (proof.type === 'transport' || proof.type === 'bearer-token') return isVerified
-  // A value still in place means that it was not verified yet.
-  return proof.type === 'signed-attestation' && 'verified_by' in proof && !('value' in proof)
+  return (sender.identities ?? []).filter(({ proof }) => {
+    if (proof.type === 'transport' || proof.type === 'bearer-token') return sender.verified
+    // A value still in place means that it was not verified yet.
+    return proof.type === 'signed-attestation' && 'verified_by' in proof && !('value' in proof)
+  })
 }
 
 // Ranks are an order that policies can compare (docs/identity.md explains them).

@@ -39,7 +39,8 @@ export function findUnansweredReason(
   { channel, isClaimed, takesPart, isForAnother }: RoomMessageFacts,
 ): UnansweredReason | undefined {
   if (!isGroupRoom(channel)) return undefined
-  const mode = replyModeForRoom(replyPolicy, channel)
+  const { external_conversation_id: room } = channel
+  const mode = (room === null ? undefined : replyPolicy.rooms.get(room)) ?? replyPolicy.mode
   switch (mode) {
     case 'always':
       return undefined
@@ -67,8 +68,4 @@ export function isAgentAddressed({ addressed }: Pick<Channel, 'addressed'>): boo
 
 export function isGroupRoom(channel: RoomMessageFacts['channel']): channel is Channel {
   return channel?.room_kind === 'group' || channel?.room_kind === 'channel'
-}
-
-function replyModeForRoom({ mode, rooms }: ReplyPolicy, { external_conversation_id: room }: Channel): ReplyMode {
-  return (room === null ? undefined : rooms.get(room)) ?? mode
 }

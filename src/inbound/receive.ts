@@ -10,9 +10,10 @@ import { findReceipt, findRejectedEvent, markEventRedriven, resubmitMessage } fr
 import { changesAnything } from '../db/records.ts'
 import { errorLogFields, type Log } from '../lib/log.ts'
 import { isWatched } from '../turns/admit.ts'
+import { hasFiles } from '../turns/file-part.ts'
 import type { GatewayConnection } from '../turns/gateway-connection.ts'
 import type { Wakeups } from '../turns/services.ts'
-import { claimFiles, hasFiles } from '../turns/turn-files.ts'
+import { claimFiles } from '../turns/turn-files.ts'
 import type { ReceiveServices } from './receive-services.ts'
 import { newTraceId, type RequestTrace, startRequestTrace } from './request-context.ts'
 import {

@@ -17,9 +17,8 @@ import {
   missingPart,
   storedPart,
 } from '../turns/file-part.ts'
-import type { ReadyTurn } from '../turns/prepare-turn.ts'
+import { type ReadyTurn, replyFields } from '../turns/ready-turn.ts'
 import type { TurnFiles, TurnFilesContext } from '../turns/turn-files.ts'
-import { replyFields } from '../turns/turn-labels.ts'
 import type { WholeReply } from './render.ts'
 
 /** This gateway has no place for files. */

@@ -157,7 +157,7 @@ function storablePart(part: Part): Part {
 
 /** `user_message_attachments` is a single object where there is one attachment; `attachments` holds all in any case. */
 function attachmentMetadata(parts: readonly Part[], role: 'user' | 'assistant'): Record<string, unknown> {
-  const attachments = parts.flatMap((part) => readStoredRef(part) ?? [])
+  const attachments = parts.flatMap(readStoredRefs)
   const [first, second] = attachments
   if (first === undefined) return {}
   const { bucket, path, mime_type } = first
@@ -178,17 +178,19 @@ function legacyFiles(metadata: Readonly<Record<string, unknown>>): readonly Part
   }))
 }
 
-function readStoredRef(part: Part): (StoredRef & Readonly<Record<string, unknown>>) | undefined {
-  if (!isKnownPart(part) || (part.kind !== 'file' && part.kind !== 'artifact')) return undefined
+/** None or one. */
+function readStoredRefs(part: Part): readonly (StoredRef & Readonly<Record<string, unknown>>)[] {
+  if (!isKnownPart(part) || (part.kind !== 'file' && part.kind !== 'artifact')) return []
   const { attachment, bytes_ref, mime = 'application/octet-stream', name } = part
-  if (attachment === undefined) return undefined
-  return {
+  if (attachment === undefined) return []
+  const ref = {
     ...attachment,
     mime_type: mime,
     ...(part.kind === 'file' && part.size !== undefined ? { size: part.size } : {}),
     ...(bytes_ref.kind === 'content_addressed' ? { sha256: bytes_ref.digest } : {}),
     ...(name === undefined ? {} : { name }),
   }
+  return [ref]
 }
 
 function isStoredRef(value: unknown): value is StoredRef {

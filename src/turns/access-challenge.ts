@@ -14,13 +14,12 @@ import { cleanName } from '../lib/clean-text.ts'
 import type { IdSource } from '../lib/ids.ts'
 import type { Sentence } from '../locales/say.ts'
 import { isDirectMessage, mayReplyToUnproven, reachedLimit, replyLimit } from '../outbound/reply-limits.ts'
-import { admitOrHold, isWatched, pairingQuota } from './admit.ts'
+import { admitOrHold, askSenderName, isWatched, pairingQuota } from './admit.ts'
 import { emptyEnd, renderOutgoing } from './end-turn.ts'
 import type { GatewayConnection } from './gateway-connection.ts'
 import type { Admission } from './plan-turn.ts'
-import type { ReadyTurn } from './prepare-turn.ts'
+import { type ReadyTurn, replyFields } from './ready-turn.ts'
 import type { TurnServices } from './services.ts'
-import { askSenderName, replyFields } from './turn-labels.ts'
 
 const pairingDays = 7
 

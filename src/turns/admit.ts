@@ -20,14 +20,15 @@ import {
 import { exceedsHopLimit, isCallerLoop } from '../identity/call-chain.ts'
 import { accessDeniedNotice } from '../identity/pairing.ts'
 import { findUnansweredReason, isAgentAddressed, isGroupRoom, isUnansweredReason } from '../identity/reply-policy.ts'
-import { isForOtherAgent, type PrincipalResolver, type ResolvedPrincipal } from '../identity/resolve-principal.ts'
+import { isForOtherAgent, type PrincipalResolver } from '../identity/resolve-principal.ts'
 import { namesAgent } from '../inbound/route-to-agent.ts'
-import type { Fields, JsonObject } from '../lib/json-value.ts'
+import type { Fields } from '../lib/json-value.ts'
 import type { Log } from '../lib/log.ts'
 import type { AmbientRecall } from '../sessions/ambient-context.ts'
 import { isControl } from './chat-commands.ts'
 import type { GatewayConnection } from './gateway-connection.ts'
 import type { Admission, AmbientDecision } from './plan-turn.ts'
+import { runUntilAborted } from './turn-signal.ts'
 
 type AdmissionDeps = {
   readonly agents: ReadonlyMap<string, Agent>
@@ -55,7 +56,7 @@ export async function admissions(
   const held = new Map<string, number>()
   let { takesPart } = lane
   for (const row of lane.messages) {
-    const allowed = await admitOrHold(deps, at, withHeld(row, held), lane)
+    const allowed = await admitOrHold(deps, at, held.size === 0 ? row : withHeld(row, held), lane)
     const { principal } = allowed.kind === 'admitted' ? allowed : { principal: undefined }
     const notAnswered = principal === undefined ? undefined : refuseUnaddressed(deps, at, row, { takesPart, principal })
     const admission = notAnswered ?? allowed
@@ -124,13 +125,13 @@ export async function admit(
     case 'unpaired':
       return holdForPairing(at, row, ground, decision.with === 'agent' ? agent : '*')
     case 'admitted': {
-      const person = await resolvePerson(deps, at, row, { agent, evidence: decision.evidence })
+      const person = await resolvePerson(deps, at, row, { context, evidence: decision.evidence })
       if (person === undefined) return refuseAdmission(at, row, ground, 'principal_unknown')
       if (isForOtherAgent(decision.evidence, agent)) return refuseAdmission(at, row, ground, 'wrong_agent')
-      const fault = await admitChain(deps, row.message, { agent, inboxId: row.id })
+      const isFromAgent = row.message.channel?.caller !== undefined
+      const fault = isFromAgent ? await admitChain(deps, row.message, { agent, inboxId: row.id }) : undefined
       if (fault !== undefined) return refuseAdmission(at, row, ground, fault)
-      const speaker = speakerFields(person, row, context)
-      return { ...ground, kind: 'admitted', principal: person.id, subject: person.id, speaker }
+      return { ...ground, kind: 'admitted', principal: person.id, subject: person.id, speaker: person.speaker }
     }
   }
 }
@@ -147,14 +148,23 @@ export async function acceptedRule(
   return decision.kind === 'admitted' && decision.rule !== 'public'
 }
 
+/** Who a sender is, and with what authority they act: the execution principal and the role a grant gives it. */
 async function resolvePerson(
   deps: Pick<AdmissionDeps, 'principals'>,
   { connection, adapter }: GatewayConnection,
   { message, access }: WaitingMessage,
-  by: { readonly agent: string; readonly evidence: IdentityEvidence },
-): Promise<ResolvedPrincipal | undefined> {
+  { context, evidence }: { readonly context: AccessContext; readonly evidence: IdentityEvidence },
+): Promise<{ readonly id: string; readonly speaker: Fields } | undefined> {
   const origin = { connector: connection.id, provider: adapter.channel, workspace: connection.tenant }
-  return deps.principals.resolve(message.sender, { ...origin, ...by, links: access.links })
+  const by = { ...origin, agent: context.agent, evidence, links: access.links }
+  const person = await deps.principals.resolve(message.sender, by)
+  if (person === undefined) return undefined
+  const caller = message.channel?.caller
+  const role = strongestRole(message.sender, context)
+  return {
+    id: person.id,
+    speaker: { ...person.principal, role, ...(caller === undefined ? {} : { caller_context: caller }) },
+  }
 }
 
 /** Who acts in a run for which no sender was admitted just now. Undefined: no person. */
@@ -167,15 +177,21 @@ export async function resolveSpeaker(
   const context = createAccessContext(deps, at, { message: row.message, agent, stored: row.access })
   const decision = await deps.access.decide(row.message.sender, context)
   if (decision.kind !== 'admitted') return undefined
-  const person = await resolvePerson(deps, at, row, { agent, evidence: decision.evidence })
-  return person === undefined ? undefined : speakerFields(person, row, context)
+  return (await resolvePerson(deps, at, row, { context, evidence: decision.evidence }))?.speaker
 }
 
-/** With what authority a sender acts: the execution principal and the role a grant gives it. */
-function speakerFields({ principal }: ResolvedPrincipal, { message }: WaitingMessage, context: AccessContext): Fields {
-  const caller = message.channel?.caller
-  const role = strongestRole(message.sender, context)
-  return { ...principal, role, ...(caller === undefined ? {} : { caller_context: caller }) }
+const nameTimeoutMs = 3_000
+
+/** What people call a sender: as the message says, else as the platform says when it is asked, else by their user name. */
+export async function askSenderName(
+  { adapter }: Pick<GatewayConnection, 'adapter'>,
+  { message, replyTo }: Pick<WaitingMessage, 'message' | 'replyTo'>,
+): Promise<string | undefined> {
+  const { display_name: reported, profile } = message.sender
+  if (reported !== undefined || adapter.senderName === undefined) return reported ?? profile?.username
+  const deadline = AbortSignal.timeout(nameTimeoutMs)
+  const asked = runUntilAborted(deadline, () => adapter.senderName?.(message, replyTo, deadline))
+  return (await asked.catch(() => undefined)) ?? profile?.username
 }
 
 type Authority = {
@@ -224,17 +240,11 @@ export function createAccessContext(
   }
 }
 
+/** What the audit log keeps of evidence is how it was proven, not who. */
 function toAccessBasis({ rule, evidence }: AccessDecision): AccessBasis {
-  return {
-    accessRule: rule,
-    subject: evidence?.subject ?? null,
-    evidence: evidence === undefined ? null : shownEvidence(evidence),
-  }
-}
-
-/** What the audit log keeps of evidence: how it was proven, not who. */
-function shownEvidence({ issuer, method, assurance }: IdentityEvidence): JsonObject {
-  return { issuer, method, assurance }
+  if (evidence === undefined) return { accessRule: rule, subject: null, evidence: null }
+  const { subject, issuer, method, assurance } = evidence
+  return { accessRule: rule, subject, evidence: { issuer, method, assurance } }
 }
 
 function refuseAdmission(at: GatewayConnection, row: WaitingMessage, ground: AccessBasis, reason: string): Admission {

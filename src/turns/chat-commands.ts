@@ -16,12 +16,11 @@ import type { ActionLine } from '../db/pending-actions.ts'
 import { findPendingActions, resolvePendingAction } from '../db/pending-actions.ts'
 import type { RunsAtAGlance } from '../db/runs.ts'
 import { cancelRun } from '../db/runs.ts'
-import { type ConsentOperation, consentOperations } from '../identity/consent.ts'
+import { type ConsentOperation, consentOperations, createConsentContext } from '../identity/consent.ts'
 import { formatPairingCode, readPairingCode } from '../identity/pairing.ts'
 import { type ControlCommand, parseChatCommand } from '../inbound/chat-command.ts'
 import { joinSentences, type Sentence, say } from '../locales/say.ts'
 import type { GatewayConnection } from './gateway-connection.ts'
-import { createConsentContext } from './retention-decision.ts'
 import type { TurnServices } from './services.ts'
 
 // /stop: ends what runs in this conversation, and what it waits for. Only the run's owner may, or an operator.
@@ -367,7 +366,7 @@ export function parseKnownCommand(message: Pick<NormalizedMessage, 'channel' | '
 }
 
 export function isControl(message: Pick<NormalizedMessage, 'channel' | 'parts'>): boolean {
-  return parseKnownCommand(message) !== undefined
+  return parseChatCommand(message, controlNames) !== undefined
 }
 
 export async function answerCommand(context: ChatCommandContext): Promise<Sentence | Reported> {

@@ -26,11 +26,10 @@ import {
   userEnvelope,
 } from '../sessions/transcript.ts'
 import type { GatewayConnection } from './gateway-connection.ts'
-import type { ReadyTurn } from './prepare-turn.ts'
+import { getRunId, type ReadyTurn, replyFields } from './ready-turn.ts'
 import { appendedEvents, naturalEnd, taskStateAfterRun } from './run-end.ts'
 import type { RunResult } from './run-turn.ts'
 import type { RenderServices, TurnServices } from './services.ts'
-import { getRunId, replyFields } from './turn-labels.ts'
 import type { TurnPolicy } from './turn-policy.ts'
 
 type Line = TurnEnd['envelopes'][number]
@@ -39,40 +38,45 @@ type Line = TurnEnd['envelopes'][number]
 export async function answeredEnd(
   deps: TurnServices,
   turn: ReadyTurn,
-  given: RunResult,
+  result: RunResult,
   latencyMs: number,
 ): Promise<TurnEnd> {
-  const ready = withJoined(turn)
-  const result = askingAsData(askingAgain(ready, keepShownText(ready, given)))
-  const outgoing: Outgoing[] = result.extras.map((reply) => ({ reply, purpose: 'message' }))
-  if (result.reply !== undefined) outgoing.push({ reply: result.reply, purpose: 'reply' })
+  const ready = turn.joined.size === 0 ? turn : withJoined(turn)
+  const reply = replyToSay(ready, result)
+  const outgoing: Outgoing[] = result.extras.map((extra) => ({ reply: extra, purpose: 'message' }))
+  if (reply !== undefined) outgoing.push({ reply, purpose: 'reply' })
   const participants = [...result.participants, ...ready.members.map((member) => senderToParticipant(member.message))]
   const context = { agents: deps.agents, at: ready.at, participants }
-  // What is stored is what was said; only what leaves is made safe.
-  const safe = outgoing.map(({ reply, purpose }) => ({
-    ...mentionable(context, reply),
-    purpose,
-    ...withUnaskedReply(context, reply, result.actions),
-  }))
-  const toSay = result.reply === undefined ? [...safe, ...left(ready)] : safe
-  const calls = await renderOutgoing(deps, endingLive(ready, result), toSay)
+  const toSay: Outgoing[] = []
+  const envelopes: Line[] = memberLines(ready)
+  for (const envelope of result.lines) envelopes.push({ inboxId: null, envelope })
+  const facts = { runId: getRunId(ready), latencyMs, at: new Date(deps.now()).toISOString() }
+  for (const each of outgoing) {
+    // What is stored is what was said; only what leaves is made safe.
+    const unasked = result.actions.length === 0 ? {} : withUnaskedReply(context, each.reply, result.actions)
+    toSay.push({ ...mentionable(context, each.reply), purpose: each.purpose, ...unasked })
+    const envelope = assistantEnvelope(answeringAddress(ready), each.reply.parts, facts)
+    envelopes.push({ inboxId: null, envelope })
+  }
+  if (reply === undefined) toSay.push(...left(ready))
+  const calls = await renderOutgoing(deps, ready.live === undefined ? ready : endingLive(ready, result), toSay)
   const isReplied = calls.some((call) => call.primary)
-  const isAnswered = isReplied && calls.every((call) => !call.primary || call.isAppended === true)
-  const taskState = taskStateAfterRun(result.reply, result.run.status)
-  const at = new Date(deps.now()).toISOString()
-  const said = outgoing.map(({ reply }) =>
-    assistantEnvelope(answeringAddress(ready), reply.parts, { runId: getRunId(ready), latencyMs, at }),
-  )
+  // Where calls are appended to a log of ours they are delivered by being written down.
+  const isAppending = ready.at.adapter.capabilities.appends === true
+  const isAnswered = isReplied && isAppending && calls.every((call) => !call.primary || call.isAppended === true)
+  const taskState = taskStateAfterRun(reply, result.run.status)
+  // What a command came to is no end of what it is about.
+  const endedState = ready.turn.kind === 'control' ? null : taskState
+  const events = isAppending ? appendedEvents(calls, endedState) : []
   return {
     ...emptyEnd(ready),
     ...(isAnswered ? answered : isReplied ? replied : { ...silent, leadReason: result.silentBecause ?? 'silent' }),
-    response: result.reply ?? null,
-    envelopes: [...memberLines(ready), ...[...result.lines, ...said].map((envelope) => ({ inboxId: null, envelope }))],
+    response: reply ?? null,
+    envelopes,
     calls,
     timers: result.timers,
     run: result.run,
-    // What a command came to is no end of what it is about.
-    events: [...result.events, ...appendedEvents(calls, ready.turn.kind === 'control' ? null : taskState)],
+    events: [...result.events, ...events],
     taskState,
     actions: result.actions,
     requests: result.requests,
@@ -83,7 +87,6 @@ export async function answeredEnd(
 
 /** What joined an earlier try and was not asked for again ends with the turn as well. */
 function withJoined(ready: ReadyTurn): ReadyTurn {
-  if (ready.joined.size === 0) return ready
   return { ...ready, members: [...ready.members, ...[...ready.joined.values()].flat()], joined: new Map() }
 }
 
@@ -91,34 +94,26 @@ const replied = { state: 'replied', leadState: null, leadReason: null } as const
 const answered = { state: 'answered', leadState: 'answered', leadReason: null } as const
 const silent = { state: 'silent', leadState: 'refused', leadReason: 'silent' } as const
 
-/** A person who stops an answer wants no more of it, and keeps what they have read. */
-function keepShownText({ shown = '' }: ReadyTurn, result: RunResult): RunResult {
-  const { reply, run } = result
+/** The reply of the run, with what is said beside it in the same answer. */
+function replyToSay(ready: ReadyTurn, { reply: returned, run, actions }: RunResult): NormalizedResponse | undefined {
+  const { shown = '' } = ready
+  let reply = returned
   const note = reply?.parts.at(-1)
   const isStopped = run.status === 'cancelled' || run.status === 'interrupted'
-  if (!isStopped || reply === undefined || note === undefined || shown.trim() === '') return result
-  return { ...result, reply: { ...reply, parts: [textPart(shown, 'text/markdown'), note] } }
-}
-
-/** A sender who was let in meanwhile learns in the same answer what of their words and files was not kept until then. */
-function askingAgain(ready: ReadyTurn, result: RunResult): RunResult {
-  const words = resendNotice(ready.members.flatMap(({ row }) => row.message.left_out ?? []))
-  if (words === undefined) return result
-  const { reply } = result
-  const asked = completeReply(words, replyFields(ready))
-  return { ...result, reply: reply === undefined ? asked : { ...reply, parts: [...reply.parts, textPart(words)] } }
-}
-
-function askingAsData(result: RunResult): RunResult {
-  const { reply, actions } = result
-  if (reply === undefined || actions.length === 0) return result
-  return {
-    ...result,
-    reply: withAsks(
-      reply,
-      actions.map(({ action }) => readPendingAction(action)),
-    ),
-  }
+  // A person who stops an answer wants no more of it, and keeps what they have read.
+  if (isStopped && reply !== undefined && note !== undefined && shown.trim() !== '')
+    reply = { ...reply, parts: [textPart(shown, 'text/markdown'), note] }
+  // A sender who was let in meanwhile learns what of their words and files was not kept until then.
+  const leftOut = ready.members.flatMap(({ row }) => row.message.left_out ?? [])
+  const words = leftOut.length === 0 ? undefined : resendNotice(leftOut)
+  if (words !== undefined)
+    reply =
+      reply === undefined
+        ? completeReply(words, replyFields(ready))
+        : { ...reply, parts: [...reply.parts, textPart(words)] }
+  if (reply === undefined || actions.length === 0) return reply
+  const asked = actions.map(({ action }) => readPendingAction(action))
+  return withAsks(reply, asked)
 }
 
 /** A question is changed by the person who answers it, and must not come back after that. */
@@ -151,7 +146,7 @@ function left(ready: ReadyTurn): readonly Outgoing[] {
 
 /** A dead turn commits its apology together with its state. */
 export async function deadEnd(deps: RenderServices, given: ReadyTurn, reason: string): Promise<TurnEnd> {
-  const ready = withJoined(given)
+  const ready = given.joined.size === 0 ? given : withJoined(given)
   const reply = apology(replyFields(ready), reason, ready.turn.id, ready.steps.account())
   const calls = await apologyCalls(deps, ready, reply)
   const at = new Date(deps.now()).toISOString()
@@ -246,7 +241,7 @@ function outageDelayMs({ turn }: ReadyTurn, error: unknown, firstMs: number): nu
   return Math.round(Math.max(firstMs, grown, Math.min(asked, maxAskedDelayMs)))
 }
 
-function memberLines(ready: ReadyTurn): readonly Line[] {
+function memberLines(ready: ReadyTurn): Line[] {
   return ready.members.flatMap(({ row, message, edits }) => [
     { inboxId: row.id, envelope: userEnvelope(message, { runId: getRunId(ready) }) },
     ...edits.map((edit) => ({

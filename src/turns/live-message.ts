@@ -11,8 +11,7 @@ import type { Log } from '../lib/log.ts'
 import { sleep } from '../lib/time.ts'
 import type { LiveEnd } from '../outbound/render.ts'
 import type { Lease } from './leases.ts'
-import type { ReadyTurn } from './prepare-turn.ts'
-import { isFirstTry } from './run-control.ts'
+import { isFirstTry, type ReadyTurn } from './ready-turn.ts'
 import type { TurnServices, Wakeups } from './services.ts'
 import type { TurnPolicy } from './turn-policy.ts'
 import { createWakeup, type Wakeup } from './worker-loop.ts'
@@ -21,18 +20,19 @@ export type LiveMessage = {
   readonly show: (delta: string) => void
   /** A person can see it grow. */
   readonly isShown: () => boolean
-  /** All words that were given to be shown. */
-  readonly words: () => string
-  /** No frame is under way or leaves after this. Undefined: the turn has no live message. */
-  readonly end: () => Promise<LiveEnd | undefined>
+  /** No frame is under way or leaves after this. */
+  readonly end: () => Promise<LiveMessageEnd>
 }
+
+/** `live` undefined: the turn has no live message. `shown`: all words that were given to be shown. */
+export type LiveMessageEnd = { readonly live: LiveEnd | undefined; readonly shown: string }
 
 /** Words beyond this are shown by the final reply. */
 const maxTextLength = 100_000
 /** Where it is unknown what was shown last; no text begins with it. */
 const unknownWords = '\u0000'
 
-const none: LiveMessage = { show() {}, isShown: () => false, words: () => '', end: async () => undefined }
+const none: LiveMessage = { show() {}, isShown: () => false, end: async () => ({ live: undefined, shown: '' }) }
 
 type Growing = {
   readonly live: LiveVerbs
@@ -40,6 +40,7 @@ type Growing = {
   readonly words: Wakeup
   readonly over: AbortController
   readonly ended: Promise<void>
+  readonly reportEnd: () => void
   text: string
   shown: string
   mayBeOpen: boolean
@@ -49,41 +50,45 @@ type Growing = {
 export function followLive(deps: TurnServices, ready: ReadyTurn, lease: Lease): LiveMessage {
   const { live } = ready.at.adapter
   if (live === undefined || (ready.turn.kind !== 'messages' && ready.turn.kind !== 'signal')) return none
-  const { promise: ended, resolve: reportLiveEnd } = Promise.withResolvers<void>()
-  const state: Growing = {
-    live,
-    lease,
-    words: createWakeup(),
-    over: new AbortController(),
-    ended,
-    text: '',
-    shown: '',
-    mayBeOpen: !isFirstTry(ready),
-    isShown: false,
-  }
+  // Of a reply that comes whole nothing is made.
+  let growing: Growing | undefined
   let following: Promise<void> | undefined
-  let ending: Promise<LiveEnd | undefined> | undefined
-  const finishGrowingMessage = async (): Promise<LiveEnd | undefined> => {
-    state.over.abort()
-    state.words.notify()
-    reportLiveEnd()
+  let ending: Promise<LiveMessageEnd> | undefined
+  const finishGrowingMessage = async ({ over, words, reportEnd }: Growing): Promise<void> => {
+    over.abort()
+    words.notify()
+    reportEnd()
     // An adapter that does not keep its own time must not keep the final reply either.
     const timeout = new AbortController()
     await Promise.race([following, sleep(ready.at.adapter.capabilities.callTimeoutMs * 1.5, timeout.signal)])
     timeout.abort()
-    return state.mayBeOpen ? deps.results.store(undefined, () => createLiveEnd(deps, ready, state.text)) : undefined
+  }
+  const endLiveMessage = async (): Promise<LiveMessageEnd> => {
+    if (growing !== undefined) await finishGrowingMessage(growing)
+    const text = growing?.text ?? ''
+    // A try before this one may have opened it.
+    const mayBeOpen = growing?.mayBeOpen ?? !isFirstTry(ready)
+    const end = mayBeOpen ? await deps.results.store(undefined, () => createLiveEnd(deps, ready, text)) : undefined
+    return { live: end, shown: text }
   }
   return {
     show(delta) {
-      if (state.over.signal.aborted || state.text.length >= maxTextLength) return
-      state.text += delta
-      following ??= followLiveText(deps, ready, state).catch(() => deps.log.warn('live_failed', liveLogFacts(ready)))
-      state.words.notify()
+      if (ending !== undefined) return
+      growing ??= createGrowing(live, lease, !isFirstTry(ready))
+      if (growing.text.length >= maxTextLength) return
+      growing.text += delta
+      following ??= followLiveText(deps, ready, growing).catch(() => deps.log.warn('live_failed', liveLogFacts(ready)))
+      growing.words.notify()
     },
-    isShown: () => state.isShown,
-    words: () => state.text,
-    end: () => (ending ??= finishGrowingMessage()),
+    isShown: () => growing?.isShown ?? false,
+    end: () => (ending ??= endLiveMessage()),
   }
+}
+
+function createGrowing(live: LiveVerbs, lease: Lease, mayBeOpen: boolean): Growing {
+  const { promise: ended, resolve: reportEnd } = Promise.withResolvers<void>()
+  const [words, over] = [createWakeup(), new AbortController()]
+  return { live, lease, words, over, ended, reportEnd, text: '', shown: '', mayBeOpen, isShown: false }
 }
 
 /** What the rows say about the live message of a turn, for the commit that ends it. */

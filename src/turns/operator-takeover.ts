@@ -9,6 +9,7 @@ import { findSessionRoom, type OperatorMessage, type SessionRoom, speakInSession
 import type { TranscriptLine } from '../db/sessions.ts'
 import { readTranscript } from '../db/sessions.ts'
 import type { ConsentOperation, ConsentPolicy } from '../identity/consent.ts'
+import { createConsentContext } from '../identity/consent.ts'
 import { newTraceId } from '../inbound/request-context.ts'
 import { GatewayError } from '../lib/errors.ts'
 import type { IdSource } from '../lib/ids.ts'
@@ -17,7 +18,6 @@ import { renderCalls } from '../outbound/render.ts'
 import { assistantEnvelope } from '../sessions/transcript.ts'
 import { consentKeywords } from './chat-commands.ts'
 import type { GatewayConnection } from './gateway-connection.ts'
-import { createConsentContext } from './retention-decision.ts'
 import type { TurnServices } from './services.ts'
 
 export type SessionTakeover = {

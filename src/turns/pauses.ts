@@ -1,7 +1,7 @@
 // Pauses of a run (approvals, client tools), prepared for the commit that ends its turn.
 
 import { approvalCode, questionText } from '../agents/approvals/approval-messages.ts'
-import type { ApprovalWish, AskedApproval, Pauses, ToolRequestWish } from '../agents/approvals/pauses.ts'
+import type { ApprovalWish, AskedApproval, EndedPause, Pauses, ToolRequestWish } from '../agents/approvals/pauses.ts'
 import { actionHash, readPendingAction } from '../agents/approvals/pending-action.ts'
 import {
   approversProblem,
@@ -11,15 +11,14 @@ import {
   type Resolvers,
 } from '../agents/approvals/terms.ts'
 import { shownRequest, toolRequestId } from '../agents/client-tools.ts'
+import type { Signal } from '../agents/define-agent.ts'
 import { endsPause, expiryKinds } from '../db/transcripts.ts'
 import type { NewPendingAction, NewTimer, NewToolRequest, PauseResult } from '../db/turn-rows.ts'
 import { GatewayError } from '../lib/errors.ts'
 import type { IdSource } from '../lib/ids.ts'
-import { toStorableJson } from '../lib/index.ts'
-import type { JsonObject } from '../lib/json-value.ts'
-import type { ReadyTurn } from './prepare-turn.ts'
+import { type Json, type JsonObject, toStorableJson } from '../lib/index.ts'
+import type { ReadyTurn } from './ready-turn.ts'
 import { payloadWithChain, type TurnChain } from './remote-agents.ts'
-import { type DecidedQuestion, type Rerun, withRerun } from './rerun.ts'
 
 export type ReplyFacts = { readonly threadId: string; readonly inReplyTo: string }
 
@@ -236,4 +235,46 @@ async function newRequest({ deps, ready, runId }: PauseContext, wish: ToolReques
 function expiry({ lane, turn }: ReadyTurn, kind: string, id: string, dueInMs: number): NewTimer {
   const payload = { id, principal: turn.principal, turn: turn.id, reply_to: lane.replyTo }
   return { id, name: `${kind}:${id}`, kind, dueInMs, payload }
+}
+
+// A run that stopped because an agent it asked needs a decision is run again. Where a function of the chain stood cannot be stored,
+// so what is stored is how the run began and what was decided: it is run again from its journal, and finds the decisions on its
+// way.
+
+/** How the run began. */
+export type Beginning = {
+  /** The turn whose messages it is about. */
+  readonly turn: string
+  readonly hasMessages: boolean
+  /** Null: messages. */
+  readonly signal: Signal | null
+}
+
+/** What was decided about the question with this key, the same whenever the run is run again. */
+export type DecidedQuestion = Pick<Approval, 'id' | 'decision' | 'resolver' | 'reason' | 'applyInput'> & {
+  readonly key: string
+}
+
+type Approval = Extract<EndedPause, { kind: 'approval' }>
+
+export type Rerun = { readonly beginning: Beginning; readonly decided: readonly DecidedQuestion[] }
+
+/** Beside what an agent puts there itself: no key of its own begins like this. */
+const field = 'gw:rerun'
+
+/** For what is stored with a question. */
+function withRerun(stored: JsonObject, { beginning, decided }: Rerun, key: string): JsonObject {
+  // Signals and decisions were read from rows.
+  return { ...stored, [field]: toStorableJson({ beginning, decided, key }) as Json }
+}
+
+/** Undefined: the agent that the messages are for has asked, and goes on by itself. */
+export function readRerun(stored: JsonObject | null, pause?: Approval): Rerun | undefined {
+  const found = stored?.[field]
+  if (found === undefined) return undefined
+  // Written above and by nothing else.
+  const { beginning, decided, key } = found as unknown as Rerun & { readonly key: string }
+  if (pause === undefined) return { beginning, decided }
+  const { id, decision, resolver, reason, applyInput } = pause
+  return { beginning, decided: [...decided, { key, id, decision, resolver, reason, applyInput }] }
 }

@@ -215,7 +215,10 @@ export function absorbEdits(rows: readonly WaitingMessage[]): AbsorbedRows {
   for (const row of rows) {
     const target = row.event === 'new' ? undefined : waitingTarget(entries, row)
     if (target === undefined) {
-      entries.set(row.id, { row, message: corrected(row), edits: [] })
+      // An edit that overtook its original speaks in its place.
+      const parts = row.tombstone?.event === 'edit' ? row.tombstone.parts : null
+      const message = parts === null ? row.message : { ...row.message, parts }
+      entries.set(row.id, { row, message, edits: [] })
     } else if (row.event === 'delete') {
       entries.delete(target.row.id)
       for (const gone of [target.row, ...target.edits]) dispositions.push(refuseEdit(gone.id, 'withdrawn'))
@@ -238,12 +241,6 @@ function waitingTarget(entries: ReadonlyMap<string, Absorbed>, edit: WaitingMess
     if (isTarget && entry.row.subject === edit.subject && entry.row.agent === edit.agent) return entry
   }
   return undefined
-}
-
-/** An edit that overtook its original speaks in its place. */
-function corrected(row: WaitingMessage): StoredMessage {
-  const parts = row.tombstone?.event === 'edit' ? row.tombstone.parts : null
-  return parts === null ? row.message : { ...row.message, parts }
 }
 
 function refuseEdit(id: string, reason: string): Disposition {

@@ -1,11 +1,12 @@
 // Prepares a turn of a held lane: senders identified and admitted, messages merged, the turn opened or resumed. Undefined: nothing
 // to run.
 
-import { createStepLog, type StepLog } from '../agents/steps.ts'
+import { createStepLog } from '../agents/steps.ts'
 import type { Observer } from '../contract/gateway-events.ts'
 import { formatAddress, type NormalizedMessage } from '../contract/index.ts'
 import { withoutChainVisits } from '../db/call-chains.ts'
 import type { Db } from '../db/client.ts'
+import { listGivenConsents } from '../db/consents.ts'
 import type { TurnPast } from '../db/journal.ts'
 import { loadPendingAction } from '../db/pending-actions.ts'
 import { readRunUpdates } from '../db/runs.ts'
@@ -17,59 +18,26 @@ import {
   type NewTurn,
   noAccessBasis,
   type OpenTurn,
+  type RetentionDecision,
   type WaitingMessage,
   type WaitingSignal,
 } from '../db/turn-rows.ts'
 import { listWaitingMessages, openTurn, repairLane, resumeTurn } from '../db/turns.ts'
-import type { ConsentPolicy } from '../identity/consent.ts'
+import { type ConsentPolicy, createConsentContext } from '../identity/consent.ts'
 import { readdressMessage } from '../identity/evidence.ts'
 import { newTraceId } from '../inbound/request-context.ts'
 import type { IdSource } from '../lib/ids.ts'
-import type { Fields, JsonObject } from '../lib/json-value.ts'
-import type { Log } from '../lib/log.ts'
-import type { LiveEnd } from '../outbound/render.ts'
+import type { JsonObject, Log } from '../lib/index.ts'
 import { isDirectMessage, reachedLimit, replyLimit } from '../outbound/reply-limits.ts'
 import { type AdmissionServices, admissions, recallFor, unheardBy } from './admit.ts'
 import { isControl } from './chat-commands.ts'
 import type { GatewayConnection } from './gateway-connection.ts'
+import { readRerun } from './pauses.ts'
 import { type Absorbed, absorbEdits, planTurn, type TurnPlan } from './plan-turn.ts'
-import { readRerun } from './rerun.ts'
-import { decideRetention } from './retention-decision.ts'
+import { newlyOpened, type ReadyTurn } from './ready-turn.ts'
 import type { TurnServices } from './services.ts'
 import type { TurnPolicy } from './turn-policy.ts'
 import { turnDeadlineMs } from './turn-signal.ts'
-
-/** A turn that is ours to run. Its rows are frozen: a crash from here on resumes exactly this. */
-export type ReadyTurn = {
-  readonly lane: HeldLane
-  readonly at: GatewayConnection
-  readonly turn: OpenTurn
-  /** Grows while the turn runs, if its agent lets messages join it. */
-  readonly members: Absorbed[]
-  /** What joined it in an earlier try, by the question for news that heard it; heard again there, and at its end at the latest. */
-  readonly joined: Map<number, readonly Absorbed[]>
-  /** What it has done so far, and in whose journal that stands. */
-  readonly steps: StepLog
-  readonly journalTurn: string
-  /** Which lines of its session it was shown before; undefined: it is the first try. */
-  readonly view?: TurnPast['view']
-  readonly signal: WaitingSignal | null
-  readonly edit: WaitingMessage | null
-  /** Its session begins with it, and nothing was said there before. */
-  readonly isFirst?: boolean
-  /** Whose words it answers, as they were let in; unknown where it is taken up again. */
-  readonly speaker?: Fields
-  /** It goes through the steps of an earlier turn again, with that one's messages: nothing new joins it. */
-  readonly isRerun?: true
-  /** It does not run: its members do, one by one. */
-  readonly splitBecause?: string
-  /** It does not run: what it has done cannot be gone on with. */
-  readonly deadBecause?: string
-  /** Its live message, known when it ends. */
-  readonly live?: LiveEnd | undefined
-  /** Words that were shown while it ran. */
-  readonly shown?: string
-}
 
 export async function prepareTurn(
   deps: TurnServices,
@@ -158,7 +126,8 @@ async function resumeOpenTurn(
     signal: lane.signal,
     edit,
     ...(hasMembers ? takenRows(lane.messages) : { members: [], joined: new Map() }),
-    ...takenUp(past),
+    steps: createStepLog(past.steps),
+    journalTurn: past.journalTurn,
     view: past.view,
   }
   const change =
@@ -181,10 +150,6 @@ export function takenRows(rows: readonly WaitingMessage[]): Pick<ReadyTurn, 'mem
     joined.set(row.joinedAtPoll, [...(joined.get(row.joinedAtPoll) ?? []), { row, message: row.message, edits: [] }])
   }
   return { members: [...entries], joined }
-}
-
-function takenUp({ steps, journalTurn }: TurnPast): Pick<ReadyTurn, 'steps' | 'journalTurn'> {
-  return { steps: createStepLog(steps), journalTurn }
 }
 
 /** Nothing more begins after these; the others are heard of by a turn without effect only. */
@@ -227,10 +192,13 @@ async function openForMessages(
   decided: Decided,
 ): Promise<ReadyTurn | undefined> {
   const rows = plan.kind === 'run' ? plan.members.flatMap((member) => [member.row, ...member.edits]) : [plan.edit]
-  const { members, joined } = plan.kind === 'run' ? takenRows(rows) : { members: [], joined: new Map() }
-  const lead = members.at(-1)?.row
+  const planned = plan.kind === 'run' ? { members: [...plan.members], joined: new Map() } : undefined
+  // Of a dead turn that is tried again some messages had joined it on the way: they are heard where they were heard then.
+  const taken = planned?.members[0]?.row.continuesTurn === true ? takenRows(rows) : planned
+  const lead = taken?.members.at(-1)?.row
   const isRotated = lead !== undefined && isRotation(deps, lead.message)
-  const kind = turnKindForPlan(plan)
+  const kind =
+    plan.kind === 'amend' ? 'amendment' : lead !== undefined && isControl(lead.message) ? 'control' : 'messages'
   const turn = await newTurn(deps, at, lane, {
     kind,
     isRotated,
@@ -250,34 +218,18 @@ async function openForMessages(
   })
   if (!(await openTurn(deps.db, lane, turn, plan.dispositions))) return undefined
   notifySkipped(deps, lane, plan.dispositions)
-  const edit = plan.kind === 'amend' ? plan.edit : null
-  const isFirst = turn.history === null
   const past = turn.continuesTurn ? await deps.journal.past(turn.id) : undefined
+  const admission = lead === undefined ? undefined : decided.get(lead.id)
   return {
-    lane: withReplyTo(lane, turn),
-    at,
-    turn: toOpenTurn(turn),
-    members,
-    joined,
-    ...(past === undefined ? begun(turn.id) : { ...takenUp(past), view: past.view }),
-    signal: null,
-    edit,
-    isFirst,
-    ...admittedSpeaker(decided, lead),
+    ...newlyOpened(at, lane, turn, past),
+    ...taken,
+    edit: plan.kind === 'amend' ? plan.edit : null,
+    isFirst: turn.history === null,
+    speaker: admission?.kind === 'admitted' ? admission.speaker : undefined,
   }
 }
 
-/** A turn without a past. */
-export function begun(turnId: string): Pick<ReadyTurn, 'joined' | 'steps' | 'journalTurn'> {
-  return { joined: new Map(), steps: createStepLog(), journalTurn: turnId }
-}
-
 type Decided = Awaited<ReturnType<typeof admissions>>
-
-function admittedSpeaker(decided: Decided, lead: WaitingMessage | undefined): Pick<ReadyTurn, 'speaker'> {
-  const admission = lead === undefined ? undefined : decided.get(lead.id)
-  return admission?.kind === 'admitted' ? { speaker: admission.speaker } : {}
-}
 
 /** What decided goes into the audit log with the member. */
 export function toNewMember(row: WaitingMessage, ord: number, principal: string | null, decided: Decided): NewMember {
@@ -316,14 +268,7 @@ async function openAccessChallenge(
   }
   if (!(await openTurn(deps.db, lane, turn, dispositions))) return undefined
   notifySkipped(deps, lane, dispositions)
-  const own = { lane: withReplyTo(lane, turn), at, turn: toOpenTurn(turn), ...begun(turn.id) }
-  return { ...own, members: [entry], signal: null, edit: null }
-}
-
-function turnKindForPlan(plan: Extract<TurnPlan, { kind: 'run' | 'amend' }>): NewTurn['kind'] {
-  if (plan.kind === 'amend') return 'amendment'
-  const lead = plan.members.at(-1)
-  return lead !== undefined && isControl(lead.message) ? 'control' : 'messages'
+  return { ...newlyOpened(at, lane, turn), members: [entry] }
 }
 
 async function openForSignal(
@@ -349,10 +294,8 @@ async function openForSignal(
     taskId: endsPause(signal) ? signal.taskId : null,
   })
   if (!(await openTurn(deps.db, lane, turn, []))) return undefined
-  const own = { lane: answering(lane, signal), at, turn: toOpenTurn(turn), members: [], signal, edit: null }
-  if (again === null) return { ...own, ...begun(turn.id) }
-  const past = await deps.journal.past(turn.id)
-  return { ...own, joined: new Map(), ...takenUp(past), view: past.view }
+  const past = again === null ? undefined : await deps.journal.past(turn.id)
+  return { ...newlyOpened(at, answering(lane, signal), turn, past), signal }
 }
 
 /** The turn whose journal a decision goes on with; null: its agent has noted itself where it stood. */
@@ -369,9 +312,16 @@ type TurnSeed = Omit<
   readonly isRotated: boolean
 }
 
+type SessionDeps = {
+  readonly db: Db
+  readonly consent: ConsentPolicy
+  readonly turnPolicy: TurnPolicy
+  readonly newId: IdSource
+}
+
 /** The session map: one session per conversation, a new one after a long silence or on command. */
 async function newTurn(
-  deps: { readonly db: Db; readonly consent: ConsentPolicy; readonly turnPolicy: TurnPolicy; readonly newId: IdSource },
+  deps: SessionDeps,
   at: GatewayConnection,
   lane: HeldLane,
   { isRotated, ...seed }: TurnSeed,
@@ -390,6 +340,26 @@ async function newTurn(
   }
 }
 
+/** Whether a session that begins may be kept, decided once and stored with it. */
+async function decideRetention(
+  deps: SessionDeps,
+  at: GatewayConnection,
+  { principal, agent }: { readonly principal: string | null; readonly agent: string },
+): Promise<RetentionDecision> {
+  const context = createConsentContext(at, agent)
+  // What the operator grants needs no person's consent; where no person can be asked there is none.
+  const isAsked = context.transcriptBasis === undefined && context.interactive && principal !== null
+  const consent = isAsked ? await listGivenConsents(deps.db, principal) : {}
+  const { allowed, reason, audit_metadata } = deps.consent('store_transcript', { ...context, consent })
+  return {
+    id: deps.newId(),
+    isAllowed: allowed,
+    reason,
+    audit: audit_metadata,
+    expiresInMs: deps.turnPolicy.rotateAfterIdleMs,
+  }
+}
+
 /** Where nothing was said before there is nothing to show. */
 function chooseHistoryView(
   { turnPolicy }: { readonly turnPolicy: TurnPolicy },
@@ -402,15 +372,6 @@ function chooseHistoryView(
   if (kind === 'amendment' || kind === 'control' || (isNewSession && recall === undefined)) return null
   const { historyHead: head, historyTail: tail } = turnPolicy
   return { head, tail, around: replyPolicy.ambientContext?.messages ?? 0 }
-}
-
-function toOpenTurn(turn: NewTurn): OpenTurn {
-  // Only an access challenge has no session, and it looks for none.
-  return { ...turn, sessionId: turn.sessionId ?? '', failures: 0, crashes: 0, outageMs: null }
-}
-
-function withReplyTo(lane: HeldLane, turn: NewTurn): HeldLane {
-  return { ...lane, replyTo: turn.replyTo ?? lane.replyTo }
 }
 
 /** Where a paused run was asked is where it answers; what was said in other places meanwhile does not move it. */

@@ -2,15 +2,16 @@
 // told it. What the turn leaves for later keeps that place.
 import type { NextHop, RemoteCaller } from '../agents/context.ts'
 import { type CallerContext, callerContextSchema } from '../contract/caller.ts'
-import { parseAddress } from '../contract/index.ts'
+import { type NormalizedMessage, parseAddress } from '../contract/index.ts'
+import type { JournalStore } from '../db/journal.ts'
 import type { Attestor } from '../identity/attestor.ts'
 import { type AgentChain, callerHeaders, nextAgentChain, nextHop, topOfChain } from '../identity/call-chain.ts'
 import { readJrd } from '../identity/webfinger.ts'
 import type { Fields, JsonObject } from '../lib/json-value.ts'
 import type { SafeFetch } from '../lib/safe-fetch-port.ts'
 import type { Lease } from './leases.ts'
-import type { ReadyTurn } from './prepare-turn.ts'
-import type { FenceFetch } from './services.ts'
+import type { ReadyTurn } from './ready-turn.ts'
+import type { FenceFetch, TurnServices } from './services.ts'
 
 type ChainPosition = {
   readonly agent: string
@@ -110,8 +111,11 @@ export type TurnChain = {
 /** Beside what an agent puts there itself: no key of its own begins like this. */
 const key = 'gw:chain'
 
-export function createTurnChain(ready: ReadyTurn, carried: TurnChain | undefined): TurnChain {
-  const lead = ready.members.at(-1)?.message
+/** `lead`: the message that the turn began with. */
+export function createTurnChain(
+  lead: Pick<NormalizedMessage, 'channel' | 'recipient_capabilities'> | undefined,
+  carried: TurnChain | undefined,
+): TurnChain {
   if (lead === undefined) return carried ?? {}
   const caller = lead.channel?.caller
   const link = lead.recipient_capabilities.agent_chain
@@ -145,4 +149,63 @@ export function carriedChain(payload: JsonObject): {
     },
     rest,
   }
+}
+
+// Cancels remote agents of a run that was stopped while no process ran it: its process died before it could tell them. The process
+// that takes the turn up tells them. A process that dies here too leaves it to the next.
+
+const patienceMs = 5_000
+
+type CancelRemoteContext = {
+  readonly emit: (type: string, metadata: Fields) => void
+  readonly chain: TurnChain
+  readonly lease: TurnLease
+  readonly signal: AbortSignal
+}
+
+/** A remote agent that cannot be told changes nothing about the stop. */
+export async function recallRemotes(deps: TurnServices, ready: ReadyTurn, context: CancelRemoteContext): Promise<void> {
+  const { turn, lane, journalTurn } = ready
+  const calls = listUnfinishedCalls(await deps.journal.remoteSteps(journalTurn))
+  const signal = AbortSignal.any([context.signal, AbortSignal.timeout(patienceMs)])
+  await Promise.all(
+    calls.map(async ({ prefix, opened, asked }) => {
+      const agent = deps.agents.get(askedAgent(prefix) ?? lane.agent)
+      if (agent?.cancelRemote === undefined) return
+      const position = { agent: agent.slug, chain: context.chain, root: turn.id }
+      const { fetch, guarded, next } = createRemoteAgentCaller(deps, context.lease, position)
+      const hop = await next()
+      const access = { fetch, guarded, headers: hop.ok ? hop.headers : {}, signal }
+      const isReported = await agent.cancelRemote({ opened, asked }, access).then(
+        () => true,
+        () => false,
+      )
+      context.emit('remote_cancelled', { reported: isReported })
+    }),
+  )
+}
+
+type Steps = Awaited<ReturnType<JournalStore['remoteSteps']>>
+type UnfinishedCall = { readonly prefix: string; readonly opened: unknown; readonly asked: unknown }
+
+/** What was asked and not answered; the steps of one call share what stands before their names. */
+function listUnfinishedCalls(steps: Steps): readonly UnfinishedCall[] {
+  const prefixes = [...new Set(steps.map(({ step }) => stepPrefix(step)))]
+  return prefixes.flatMap((prefix) => {
+    const findRemoteStep = (name: string) => steps.find(({ step }) => step.startsWith(`${prefix}remote ${name}`))
+    const [opened, asked, answer] = ['agent', 'message', 'answer'].map(findRemoteStep)
+    const isOpen = opened?.result !== undefined && asked !== undefined && answer?.state !== 'finished'
+    return isOpen
+      ? [{ prefix, opened: opened.result, asked: asked.state === 'finished' ? asked.result : undefined }]
+      : []
+  })
+}
+
+function stepPrefix(step: string): string {
+  return step.slice(0, step.lastIndexOf('/') + 1)
+}
+
+/** The last one that was asked on the way; undefined: the turn's own. */
+function askedAgent(prefix: string): string | undefined {
+  return prefix === '' ? undefined : prefix.split('/').at(-2)?.split(':')[0]
 }

@@ -15,7 +15,8 @@ import { answeredEnd, deadEnd } from './end-turn.ts'
 import type { GatewayConnection } from './gateway-connection.ts'
 import type { Lease } from './leases.ts'
 import { type Admission, planTurn, type TurnPlan } from './plan-turn.ts'
-import { addressRows, begun, type ReadyTurn } from './prepare-turn.ts'
+import { addressRows } from './prepare-turn.ts'
+import type { ReadyTurn } from './ready-turn.ts'
 import { type Account, describeAccount, diffLines, formatSortedJson, readAgain } from './replay-diff.ts'
 import { cleanedFixture, type Fixture, type FixtureRequest } from './replay-fixture.ts'
 import { createTurnErrors } from './run-log.ts'
@@ -210,6 +211,11 @@ function listLastAmbient(history: Stored['history'], around: number): Stored['hi
   return history.filter((line) => !isAmbientEnvelope(line) || shown.has(line))
 }
 
+/** Its steps are those that were recorded. */
+function withoutPast(turnId: string): Pick<ReadyTurn, 'joined' | 'steps' | 'journalTurn'> {
+  return { joined: new Map(), steps: createStepLog(), journalTurn: turnId }
+}
+
 async function prepareAgain(deps: ReplayServices, at: GatewayConnection, stored: Stored): Promise<Ready | Ended> {
   const notes: string[] = []
   const rows: WaitingMessage[] = []
@@ -222,7 +228,7 @@ async function prepareAgain(deps: ReplayServices, at: GatewayConnection, stored:
   const lane = createReplayLane(deps, stored, addressRows(at, rows.at(-1)?.agent ?? stored.agent, rows))
   if (stored.signal !== null) {
     const turn = createReplayTurn(deps, stored, lane, null)
-    return { ready: { lane, at, turn, ...begun(turn.id), members: [], signal: stored.signal, edit: null }, notes }
+    return { ready: { lane, at, turn, ...withoutPast(turn.id), members: [], signal: stored.signal, edit: null }, notes }
   }
   const decided = await admissions({ ...deps, db: withoutChainVisits(deps.db) }, at, lane)
   const plan = planTurn(lane, decided, deps.turnPolicy.merge)
@@ -236,7 +242,7 @@ async function prepareAgain(deps: ReplayServices, at: GatewayConnection, stored:
       lane: { ...lane, replyTo },
       at,
       turn,
-      ...begun(turn.id),
+      ...withoutPast(turn.id),
       members: [...plan.members],
       signal: null,
       edit: null,

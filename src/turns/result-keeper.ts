@@ -24,30 +24,22 @@ export function createResultKeeper({ log, random, leaseMs }: ResultKeeperDeps): 
   const inHand = new Set<LogFields>()
   // Well within the time that others leave a holder to come back after an outage.
   const backoff = { firstMs: 50, maxMs: Math.min(1_000, leaseMs / 16) }
-
-  const tryUntilAnswered = async <T>(
-    what: LogFields | undefined,
-    write: (isRepeat: boolean) => Promise<T>,
-  ): Promise<T> => {
-    for (let tries = 1; ; tries += 1) {
-      try {
-        return await write(tries > 1)
-      } catch (error) {
-        if (!isGatewayError(error, 'storage_unavailable') || over.signal.aborted) throw error
-        if (tries === 1 && what !== undefined)
-          log.warn('result_waits', { ...what, ...errorLogFields(error, 'internal') })
-      }
-      await sleep(backoffMs(tries, backoff, random), over.signal)
-    }
-  }
   return {
     async store(what, write) {
-      if (what === undefined) return tryUntilAnswered(what, write)
-      inHand.add(what)
+      if (what !== undefined) inHand.add(what)
       try {
-        return await tryUntilAnswered(what, write)
+        for (let tries = 1; ; tries += 1) {
+          try {
+            return await write(tries > 1)
+          } catch (error) {
+            if (!isGatewayError(error, 'storage_unavailable') || over.signal.aborted) throw error
+            if (tries === 1 && what !== undefined)
+              log.warn('result_waits', { ...what, ...errorLogFields(error, 'internal') })
+          }
+          await sleep(backoffMs(tries, backoff, random), over.signal)
+        }
       } finally {
-        inHand.delete(what)
+        if (what !== undefined) inHand.delete(what)
       }
     },
     giveUp() {

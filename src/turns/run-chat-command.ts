@@ -8,11 +8,10 @@ import { findBusyThread, type RunsAtAGlance, summarizeRuns } from '../db/runs.ts
 import type { ControlCommand } from '../inbound/chat-command.ts'
 import { cleanName } from '../lib/clean-text.ts'
 import { GatewayError } from '../lib/errors.ts'
-import { resolveAuthority } from './admit.ts'
+import { askSenderName, resolveAuthority } from './admit.ts'
 import { answerCommand, parseKnownCommand, type Reported } from './chat-commands.ts'
-import type { ReadyTurn } from './prepare-turn.ts'
+import { type ReadyTurn, replyFields } from './ready-turn.ts'
 import type { TurnServices } from './services.ts'
-import { askSenderName, replyFields } from './turn-labels.ts'
 
 export async function runCommand(deps: TurnServices, ready: ReadyTurn): Promise<NormalizedResponse | undefined> {
   const lead = ready.members.at(-1)

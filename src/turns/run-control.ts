@@ -1,10 +1,8 @@
-// Run control: a stop, or messages that the busy policy lets in, reach a run while it goes on; those that wait are told so, and
-// remote agents are cancelled with it.
+// Run control: a stop, or messages that the busy policy lets in, reach a run while it goes on; those that wait are told so.
 
 import { runStopped, type StopCause, steeredType, stopCause } from '../agents/loop/interrupts.ts'
 import type { Envelope } from '../contract/gateway-events.ts'
 import { type NormalizedResponse, textPart } from '../contract/index.ts'
-import type { JournalStore } from '../db/journal.ts'
 import type { WaitNotice } from '../db/live.ts'
 import { notifyWaiting, openLiveReply } from '../db/live.ts'
 import { appendRunEvents, cancelRun, interruptedBy } from '../db/runs.ts'
@@ -18,14 +16,11 @@ import { partsText } from '../markdown/index.ts'
 import { renderCalls } from '../outbound/render.ts'
 import { userEnvelope } from '../sessions/transcript.ts'
 import { type AdmissionServices, admissions } from './admit.ts'
-import type { Lease } from './leases.ts'
 import { type Absorbed, type Admission, mayJoin } from './plan-turn.ts'
-import { addressRows, isRotation, type ReadyTurn, toNewMember } from './prepare-turn.ts'
-import { createRemoteAgentCaller, type TurnChain } from './remote-agents.ts'
-import { reportProgress } from './run-end.ts'
+import { addressRows, isRotation, toNewMember } from './prepare-turn.ts'
+import { getRunId, isFirstTry, type ReadyTurn } from './ready-turn.ts'
 import { createRunRecorder, type RunRecorder } from './run-log.ts'
 import type { TurnServices } from './services.ts'
-import { getRunId } from './turn-labels.ts'
 import type { TurnPolicy } from './turn-policy.ts'
 
 export type RunControl = {
@@ -37,11 +32,6 @@ export type RunControl = {
   /** `fetchFiles`: their files are fetched before the agent hears of them. */
   readonly hear: (fetchFiles: Parameters<typeof steer>[3]) => Promise<Envelope | undefined>
   readonly end: () => void
-}
-
-/** A turn that the claimed lane did not have yet has just been opened. */
-export function isFirstTry({ lane }: ReadyTurn): boolean {
-  return lane.openTurn === null
 }
 
 export function openRunControl(deps: TurnServices, ready: ReadyTurn): RunControl {
@@ -60,7 +50,7 @@ export function openRunControl(deps: TurnServices, ready: ReadyTurn): RunControl
     append: (events) => appendRunEvents(deps.db, lane, turn.id, turn.attempt, events),
     onStored({ stoppedBy }) {
       deps.wakeups.events.notify()
-      reportProgress(deps, ready)
+      if (turn.taskId !== null) deps.watchers.reportProgress(turn.taskId)
       if (stoppedBy !== null) onStopped(stoppedBy)
     },
   })
@@ -267,7 +257,7 @@ export async function sendStillTrying(deps: TurnServices, { at, lane, turn }: No
     const event: JsonObject = { type: 'notice', metadata: { notice: 'still_trying', text } }
     await appendRunEvents(deps.db, lane, turn.id, turn.attempt, [{ key: 'notice:still_trying', event }])
     deps.wakeups.events.notify()
-    reportProgress(deps, { turn })
+    if (turn.taskId !== null) deps.watchers.reportProgress(turn.taskId)
     const call = at.adapter.live?.open(lane.replyTo, text)
     if (call === undefined) return
     const row = { id: deps.newId(), turnId: turn.id, orderKey: lane.conversationId, call, clientId: `${turn.id}:0` }
@@ -276,63 +266,4 @@ export async function sendStillTrying(deps: TurnServices, { at, lane, turn }: No
     // The turn waits for its model either way.
     deps.log.warn('live_failed', { connection: lane.connection, trace: turn.traceId, turn: turn.id })
   }
-}
-
-// Cancels remote agents of a run that was stopped while no process ran it: its process died before it could tell them. The process
-// that takes the turn up tells them. A process that dies here too leaves it to the next.
-
-const patienceMs = 5_000
-
-type CancelRemoteContext = {
-  readonly control: RunControl
-  readonly chain: TurnChain
-  readonly lease: Pick<Lease, 'isHeld' | 'untilHeld'>
-  readonly signal: AbortSignal
-}
-
-/** A remote agent that cannot be told changes nothing about the stop. */
-export async function recallRemotes(deps: TurnServices, ready: ReadyTurn, context: CancelRemoteContext): Promise<void> {
-  const { turn, lane, journalTurn } = ready
-  const calls = listUnfinishedCalls(await deps.journal.remoteSteps(journalTurn))
-  const signal = AbortSignal.any([context.signal, AbortSignal.timeout(patienceMs)])
-  await Promise.all(
-    calls.map(async ({ prefix, opened, asked }) => {
-      const agent = deps.agents.get(askedAgent(prefix) ?? lane.agent)
-      if (agent?.cancelRemote === undefined) return
-      const position = { agent: agent.slug, chain: context.chain, root: turn.id }
-      const { fetch, guarded, next } = createRemoteAgentCaller(deps, context.lease, position)
-      const hop = await next()
-      const access = { fetch, guarded, headers: hop.ok ? hop.headers : {}, signal }
-      const isReported = await agent.cancelRemote({ opened, asked }, access).then(
-        () => true,
-        () => false,
-      )
-      context.control.recorder.emit('remote_cancelled', { reported: isReported })
-    }),
-  )
-}
-
-type Steps = Awaited<ReturnType<JournalStore['remoteSteps']>>
-type UnfinishedCall = { readonly prefix: string; readonly opened: unknown; readonly asked: unknown }
-
-/** What was asked and not answered; the steps of one call share what stands before their names. */
-function listUnfinishedCalls(steps: Steps): readonly UnfinishedCall[] {
-  const prefixes = [...new Set(steps.map(({ step }) => stepPrefix(step)))]
-  return prefixes.flatMap((prefix) => {
-    const findRemoteStep = (name: string) => steps.find(({ step }) => step.startsWith(`${prefix}remote ${name}`))
-    const [opened, asked, answer] = ['agent', 'message', 'answer'].map(findRemoteStep)
-    const isOpen = opened?.result !== undefined && asked !== undefined && answer?.state !== 'finished'
-    return isOpen
-      ? [{ prefix, opened: opened.result, asked: asked.state === 'finished' ? asked.result : undefined }]
-      : []
-  })
-}
-
-function stepPrefix(step: string): string {
-  return step.slice(0, step.lastIndexOf('/') + 1)
-}
-
-/** The last one that was asked on the way; undefined: the turn's own. */
-function askedAgent(prefix: string): string | undefined {
-  return prefix === '' ? undefined : prefix.split('/').at(-2)?.split(':')[0]
 }

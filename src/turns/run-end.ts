@@ -3,11 +3,8 @@ import { addUsage, type ConversationResult } from '../agents/loop/conversation-r
 import type { StopCause } from '../agents/loop/interrupts.ts'
 import type { QueuedCall } from '../contract/delivery.ts'
 import { isKnownPart, type NormalizedResponse, type TaskState } from '../contract/index.ts'
-import type { TaskRecord } from '../db/tasks.ts'
-import type { NewRunEvent, OpenTurn, RunEnd, TurnEnd } from '../db/turn-rows.ts'
-import type { JsonObject } from '../lib/json-value.ts'
-
-import type { TaskWatchers } from '../tasks/task-service.ts'
+import type { NewRunEvent, RunEnd, TurnEnd } from '../db/turn-rows.ts'
+import type { JsonObject } from '../lib/index.ts'
 
 /** The end of an agent that is a plain function: it returned, and nothing was counted. */
 export const naturalEnd: RunEnd = { status: 'completed', stopReason: 'natural', usage: {}, budgets: {}, summary: {} }
@@ -85,15 +82,12 @@ const byPolicy: Readonly<Record<string, TaskState>> = {
 export function taskStateAfterRun(reply: NormalizedResponse | undefined, runStatus: string): TaskState {
   const paused = byRun[runStatus]
   if (paused !== undefined) return paused
-  return policyState(reply) ?? byReply[reply?.status ?? 'completed']
-}
-
-function policyState(reply: NormalizedResponse | undefined): TaskState | undefined {
-  if (reply === undefined || reply.status === 'completed') return undefined
-  const policies = reply.parts.flatMap((part) =>
-    isKnownPart(part) && part.kind === 'policy' ? [part.policy.kind] : [],
-  )
-  return policies.map((kind) => byPolicy[kind]).find((state) => state !== undefined)
+  if (reply === undefined || reply.status === 'completed') return 'completed'
+  for (const part of reply.parts) {
+    const state = isKnownPart(part) && part.kind === 'policy' ? byPolicy[part.policy.kind] : undefined
+    if (state !== undefined) return state
+  }
+  return byReply[reply.status]
 }
 
 /** Calls that are delivered by being written down: their events stand behind everything the run said before. */
@@ -112,21 +106,4 @@ export function appendedEvents(calls: readonly QueuedCall[], state: TaskState | 
 /** Channels that append write their calls so. */
 function callEvent(call: JsonObject): JsonObject {
   return call['event'] as JsonObject
-}
-
-type Watched = { readonly watchers: TaskWatchers }
-type OfTurn = { readonly turn: OpenTurn }
-
-/** Something of a task was stored: clients that watch it here look at once, or have it from the commit. */
-export function reportTask({ watchers }: Watched, { turn }: OfTurn, task?: TaskRecord | null): void {
-  if (turn.taskId !== null) watchers.report(turn.taskId, task ?? undefined)
-}
-
-/** It goes on: callers that wait for its end are not woken. */
-export function reportProgress({ watchers }: Watched, { turn }: OfTurn): void {
-  if (turn.taskId !== null) watchers.reportProgress(turn.taskId)
-}
-
-export function isAwaited({ watchers }: Watched, { turn }: OfTurn): boolean {
-  return turn.taskId !== null && watchers.isAwaited(turn.taskId)
 }

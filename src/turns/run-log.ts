@@ -12,9 +12,9 @@ import type { NewRunEvent } from '../db/turn-rows.ts'
 import { describeError, type ErrorSource, isGatewayError } from '../lib/errors.ts'
 import { toJson } from '../lib/index.ts'
 import type { Fields, JsonObject } from '../lib/json-value.ts'
-import { errorLogFields, type Log, type LogFields } from '../lib/log.ts'
-import type { ReadyTurn } from './prepare-turn.ts'
-import { getRunId } from './turn-labels.ts'
+import type { Log } from '../lib/log.ts'
+import { errorLogFields, type LogFields } from '../lib/log.ts'
+import { type ReadyTurn, turnEventFields } from './ready-turn.ts'
 
 export type RunRecorder = {
   readonly emit: (type: string, metadata: Fields) => void
@@ -115,40 +115,37 @@ function limitEventSize(type: string, { original_result: _full, ...metadata }: F
 // Events for observers of the gateway, with the turn they happened in.
 
 export function notifyRunEvent(
-  deps: { readonly notify: Observer },
+  deps: { readonly notify: Observer; readonly log: Log; readonly meter: Meter },
   ready: ReadyTurn,
   name: string,
   payload: Fields,
 ): void {
-  const fields = runLogFacts(ready)
+  if (name === 'model_switched') reportModelSwitch(deps, ready, payload)
+  const fields = turnEventFields(ready)
   deps.notify({ ...fields, type: `loop.${name}`, payload })
   if (name === 'runtime_tool_pending') deps.notify({ ...fields, type: 'runtime_tool.pending', payload })
+}
+
+function reportModelSwitch(
+  { log, meter }: { readonly log: Log; readonly meter: Meter },
+  { lane, turn }: ReadyTurn,
+  { from, to, reason }: Fields,
+): void {
+  const { agent, connection } = lane
+  const facts = { agent, connection, trace: turn.traceId, turn: turn.id, from: String(from), to: String(to) }
+  log.warn('model_switched', { ...facts, reason: String(reason) })
+  meter.modelSwitched(agent, String(reason))
 }
 
 /** A tool that a client ran has its result, or will have none: its run goes on from here. */
 export function notifyResumed(deps: { readonly notify: Observer }, ready: ReadyTurn, { pause }: Signal): void {
   if (pause?.kind !== 'tool_request') return
-  const fields = runLogFacts(ready)
+  const fields = turnEventFields(ready)
   const payload = { request_id: pause.id, status: pause.status }
   const left = pause.isCancelled ? 'cancelled' : 'timed_out'
   const end = pause.status === 'runtime_tool_completed' ? 'submitted' : left
   deps.notify({ ...fields, type: `runtime_tool.${end}`, payload })
   deps.notify({ ...fields, type: 'runtime_tool.resumed', payload })
-}
-
-function runLogFacts(ready: ReadyTurn) {
-  const { lane, turn, members } = ready
-  const { connection, conversationId, agent } = lane
-  const messageIds = members.map((member) => member.row.messageId)
-  return {
-    connection,
-    conversationId,
-    agent,
-    turnId: turn.id,
-    runId: getRunId(ready),
-    sessionId: turn.sessionId,
-    messageIds,
-  }
 }
 
 // Errors of the developer's own code in one try of a turn: kept in the run's log for operators, with a line in the gateway's log.
@@ -160,7 +157,7 @@ const exceptionType = 'exception'
 export type TurnErrors = {
   readonly report: AgentContext['report']
   /** While a run writes its log, errors take their place in it. */
-  readonly writeTo: (emit: (type: string, metadata: Fields) => void) => void
+  emit?: (type: string, metadata: Fields) => void
   /** The try failed by this: it is kept, unless it was reported on its way here. */
   readonly failed: (error: unknown) => Promise<void>
   readonly toolCalled: AgentContext['toolCalled']
@@ -185,7 +182,6 @@ export function createTurnErrors(deps: Deps, ready: ReadyTurn): TurnErrors {
   const known = new Set<unknown>()
   const watchers = new Set<string>()
   let count = 0
-  let emit: ((type: string, metadata: Fields) => void) | undefined
   const takeError = (error: unknown, source: ErrorSource, isLast: boolean): JsonObject | undefined => {
     if (known.has(error) || (count >= maxReports && !isLast) || isTransientTurnError(error)) return undefined
     if (typeof error === 'object') known.add(error)
@@ -201,13 +197,10 @@ export function createTurnErrors(deps: Deps, ready: ReadyTurn): TurnErrors {
     const { hide: _, ...where } = source
     return { ...where, error: { ...thrown } as unknown as JsonObject }
   }
-  return {
+  const errors: TurnErrors = {
     report(error, source = { source: 'agent' }) {
       const metadata = takeError(error, source, false)
-      if (metadata !== undefined) emit?.(exceptionType, metadata)
-    },
-    writeTo(write) {
-      emit = write
+      if (metadata !== undefined) errors.emit?.(exceptionType, metadata)
     },
     async failed(error) {
       const metadata = takeError(error, { source: 'agent' }, true)
@@ -221,6 +214,7 @@ export function createTurnErrors(deps: Deps, ready: ReadyTurn): TurnErrors {
     },
     toolCalled: (facts) => toolCalled(deps, ready, facts),
   }
+  return errors
 }
 
 function logTurnError(

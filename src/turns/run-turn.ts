@@ -1,45 +1,49 @@
 // Runs the agent of a prepared turn with its context, to a reply, a pause or an error that says when to try again.
 
-import type { Agent, AgentContext, AgentReply } from '../agents/define-agent.ts'
+import type { Agent, AgentContext, AgentReply, ClientToolReport } from '../agents/define-agent.ts'
 import { askingReply, completeReply, type ReplyFacts, stoppedReply } from '../agents/reply.ts'
 import { createSteps, type Steps } from '../agents/steps.ts'
 import type { Envelope } from '../contract/gateway-events.ts'
 import type { NormalizedResponse } from '../contract/index.ts'
-import type { StoreWithRetry } from '../contract/store-result.ts'
 import type { Db } from '../db/client.ts'
 import { appendRunEvents, readRunUpdates } from '../db/runs.ts'
 import type { TranscriptStore } from '../db/transcripts.ts'
 import type { NewPendingAction, NewRunEvent, NewTimer, NewToolRequest, PauseResult, RunEnd } from '../db/turn-rows.ts'
-import type { AttachmentService } from '../files/attachment.ts'
 import type { AccessPolicy } from '../identity/access-policy.ts'
 import type { PrincipalResolver } from '../identity/resolve-principal.ts'
 import { unknownAgent } from '../inbound/route-to-agent.ts'
 import { GatewayError, isGatewayError } from '../lib/errors.ts'
 import type { Json } from '../lib/json-value.ts'
 import { say } from '../locales/say.ts'
-import { keepReplyFiles, type ReplyFileContext } from '../outbound/reply-files.ts'
+import { keepReplyFiles } from '../outbound/reply-files.ts'
 import { type Participant, readParticipant, toHistoricalMessage } from '../sessions/transcript.ts'
 import { resolveSpeaker } from './admit.ts'
 import { createTurnAgentCalls } from './agent-calls.ts'
 import { unknownAgentReply } from './chat-commands.ts'
-import { isFilePart } from './file-part.ts'
+import { containFiles } from './file-part.ts'
 import type { Lease } from './leases.ts'
-import { createPauses, type TurnPauses } from './pauses.ts'
+import { createPauses, type Rerun, type TurnPauses } from './pauses.ts'
 import { mergeMessages } from './plan-turn.ts'
-import { isRotation, type ReadyTurn } from './prepare-turn.ts'
-import { createRemoteAgentCaller, createTurnChain, leasedFetch, type TurnChain } from './remote-agents.ts'
-import type { Rerun } from './rerun.ts'
+import { isRotation } from './prepare-turn.ts'
+import { getRunId, isFirstTry, type ReadyTurn, replyFields } from './ready-turn.ts'
+import {
+  createRemoteAgentCaller,
+  createTurnChain,
+  leasedFetch,
+  payloadWithChain,
+  recallRemotes,
+  type TurnChain,
+} from './remote-agents.ts'
 import { trackResults } from './result-keeper.ts'
 import { runCommand } from './run-chat-command.ts'
-import { isFirstTry, openRunControl, type RunControl, recallRemotes } from './run-control.ts'
-import { naturalEnd, pausedEnd, runEndFromStopCause, withUsage } from './run-end.ts'
-import { notifyResumed, type TurnErrors } from './run-log.ts'
-import { createTurnState, type Made, takenFrom } from './run-output.ts'
+import { openRunControl, type RunControl } from './run-control.ts'
+import { naturalEnd, pausedEnd, runEnd, runEndFromStopCause, withUsage } from './run-end.ts'
+import { notifyResumed, notifyRunEvent, type TurnErrors } from './run-log.ts'
 import type { TurnServices } from './services.ts'
+import { createTurnState } from './shared-state.ts'
 import { fetchAncestors, fetchReferencedMessages } from './thread-ancestors.ts'
-import { begunAgain, resolveTrigger, type TurnTrigger } from './trigger.ts'
-import { openTurnFiles } from './turn-files.ts'
-import { getRunId, replyFields } from './turn-labels.ts'
+import { begunAgain, messagesCame, resolveTrigger, type TurnTrigger } from './trigger.ts'
+import { fetchTurnFiles, handTurnFiles, openTurnFiles, type TurnFiles } from './turn-files.ts'
 import type { TurnPolicy } from './turn-policy.ts'
 import { createTimedFetch, openTurnSignal, runUntilAborted, turnDeadlineMs } from './turn-signal.ts'
 
@@ -94,72 +98,112 @@ export async function runAgent(deps: TurnServices, ready: ReadyTurn, parts: RunM
   if (lead !== undefined && isRotation(deps, lead.message)) {
     return { ...nothing, reply: completeReply(say('session.started'), replyFields(ready)), run: naturalEnd }
   }
-  const trigger = await resolveTrigger(deps, ready)
+  const isPlain = ready.signal === null && lead?.message.channel?.tool_result === undefined
+  const trigger = isPlain ? messagesCame : await resolveTrigger(deps, ready)
   if (trigger.kind === 'gateway')
     return { ...nothing, reply: completeReply(trigger.says, replyFields(ready)), run: naturalEnd }
-  // Asked for when it is needed: the message a reply answers may have joined the turn on the way.
-  const facts = () => ({ ...replyFields(ready), ...trigger.reply })
   const { rerun } = trigger
   if (rerun !== undefined) {
     const again = await begunAgain(deps, ready, rerun)
-    return runControlled(deps, again, { ...parts, agent, facts, trigger, rerun })
+    return runControlled(deps, again, { ...parts, agent, trigger, rerun })
   }
   if (trigger.signal !== null) notifyResumed(deps, ready, trigger.signal)
   const beginning = { turn: ready.turn.id, hasMessages: ready.members.length > 0, signal: trigger.signal }
-  return runControlled(deps, ready, { ...parts, agent, facts, trigger, rerun: { beginning, decided: [] } })
+  return runControlled(deps, ready, { ...parts, agent, trigger, rerun: { beginning, decided: [] } })
 }
 
 type Start = RunMeans & {
   readonly agent: Agent
-  readonly facts: () => ReplyFacts
   readonly trigger: Extract<TurnTrigger, { kind: 'agent' }>
   /** How it would be run again, should an agent that it asks need a decision. */
   readonly rerun: Rerun
 }
 
-type Running = Start & {
+/** What a run leaves behind while it goes on. */
+type Made = {
+  readonly lines: Envelope[]
+  readonly extras: NormalizedResponse[]
+  readonly timers: NewTimer[]
+  readonly used: RunEnd['usage'][]
+  run: RunEnd | undefined
+  clientTools?: ClientToolReport
+}
+
+/** One try of a run, as its parts share it. What few runs need is made when it is asked for. */
+type Run = Omit<Start, 'rerun'> & {
+  /** Asked for when it is needed: the message a reply answers may have joined the turn on the way. */
+  readonly facts: () => ReplyFacts
   /** Ends it whatever its agent does. */
   readonly signal: AbortSignal
   readonly control: RunControl
-  readonly pauses: RunPauses
   readonly chain: TurnChain
-  readonly store: StoreWithRetry
-}
-
-/** Of a run that waits for nothing none are made. */
-type RunPauses = {
-  readonly opened: () => TurnPauses | undefined
-  readonly open: () => TurnPauses
+  readonly made: Made
+  /** Of a run that waits for nothing none are made. */
+  readonly pauses: () => TurnPauses
+  openedPauses?: TurnPauses
 }
 
 const noPauses = { actions: [], requests: [], timers: [], resolved: null } as const
 
-async function runControlled(deps: TurnServices, ready: ReadyTurn, start: Start): Promise<RunResult> {
+async function runControlled(deps: TurnServices, ready: ReadyTurn, { rerun, ...start }: Start): Promise<RunResult> {
+  const { lease, trigger } = start
   const control = openRunControl(deps, ready)
-  start.errors.writeTo(control.recorder.emit)
-  const chain = createTurnChain(ready, start.trigger.chain)
-  // A later question is answered where the run began.
-  const beganWith = start.facts()
-  let opened: TurnPauses | undefined
-  const open = (): TurnPauses => {
-    opened ??= createPauses(deps, ready, {
-      ...beganWith,
-      runId: getRunId(ready),
-      ends: start.trigger.ends,
-      chain,
-      rerun: start.rerun,
-      isRerun: ready.isRerun === true,
-    })
-    return opened
-  }
-  // What this run ends is settled with it, whatever it asks for itself.
-  if (start.trigger.ends !== null) open()
-  const pauses: RunPauses = { open, opened: () => opened }
-  const { signal, end } = openTurnSignal(start.lease.signal, turnDeadlineMs(deps.turnPolicy, ready.turn))
+  start.errors.emit = control.recorder.emit
+  const { signal, end } = openTurnSignal(lease.signal, turnDeadlineMs(deps.turnPolicy, ready.turn))
   const { store, settled } = trackResults(deps.results.store)
+  const lead = ready.members.at(-1)?.message
+  const facts = () => ({ ...replyFields(ready), ...trigger.reply })
+  // A later question is answered where the run began.
+  const beganWith = facts()
+  let chain: TurnChain | undefined
+  const run: Run = {
+    ...start,
+    facts,
+    signal,
+    control,
+    get chain() {
+      chain ??= createTurnChain(lead, trigger.chain)
+      return chain
+    },
+    made: { lines: [], extras: [], timers: [], used: [], run: undefined },
+    pauses() {
+      const { ends } = trigger
+      const began = { ...beganWith, runId: getRunId(ready), ends, chain: run.chain, rerun }
+      run.openedPauses ??= createPauses(deps, ready, { ...began, isRerun: ready.isRerun === true })
+      return run.openedPauses
+    },
+  }
   try {
-    await stopIfAsked(deps, ready, { ...start, control, chain })
-    return await runUnder(deps, ready, { ...start, control, pauses, chain, signal, store })
+    // What this run ends is settled with it, whatever it asks for itself.
+    if (trigger.ends !== null) run.pauses()
+    if (!isFirstTry(ready)) await stopIfAsked(deps, ready, run)
+    const { lane, turn } = ready
+    const steps = createSteps({
+      journal: deps.journal,
+      turn: {
+        conversationId: lane.conversationId,
+        epoch: lane.epoch,
+        turnId: turn.id,
+        journalTurn: ready.journalTurn,
+      },
+      log: ready.steps,
+      assertHeld: lease.assertHeld,
+      untilHeld: lease.untilHeld,
+      store,
+      isStopping: start.isStopping,
+      signal,
+      fetch: (onSend) =>
+        leasedFetch(lease, createTimedFetch(deps.fenceFetch(lease.isHeld, onSend), deps.turnPolicy.fetchTimeoutMs)),
+      hash: deps.hash,
+      onStopped: control.onStopped,
+      onThrown: (error, name) => start.errors.report(error, { source: 'step', name }),
+      ...(deps.failpoint === undefined ? {} : { failpoint: deps.failpoint }),
+    })
+    try {
+      return await runWithSteps(deps, ready, run, steps)
+    } finally {
+      await steps.close()
+    }
   } catch (error) {
     const cause = control.cause()
     if (cause === undefined || isSpines(error)) {
@@ -167,8 +211,8 @@ async function runControlled(deps: TurnServices, ready: ReadyTurn, start: Start)
       throw error
     }
     // Its answer is not wanted any more, so that it gave none is no failure.
-    const reply = completeReply(stoppedReply(cause), start.facts())
-    const { resolved } = opened?.collect() ?? noPauses
+    const reply = completeReply(stoppedReply(cause), facts())
+    const { resolved } = run.openedPauses?.collect() ?? noPauses
     return { ...nothing, reply, resolved, run: runEndFromStopCause(cause), events: await control.recorder.rest() }
   } finally {
     // The turn may end at its deadline while a step's result waits for the database: that is stored first.
@@ -178,27 +222,13 @@ async function runControlled(deps: TurnServices, ready: ReadyTurn, start: Start)
   }
 }
 
-async function runUnder(deps: TurnServices, ready: ReadyTurn, running: Running): Promise<RunResult> {
-  const steps = createSteps(stepDeps(deps, ready, running))
-  try {
-    return await runWith(deps, ready, running, steps)
-  } finally {
-    await steps.close()
-  }
-}
-
-async function runWith(
-  deps: TurnServices,
-  ready: ReadyTurn,
-  running: Running,
-  { step, isFinished }: Pick<Steps, 'step' | 'isFinished'>,
-): Promise<RunResult> {
-  const { agent, control, facts, pauses, trigger, chain, signal } = running
+async function runWithSteps(deps: TurnServices, ready: ReadyTurn, run: Run, steps: Steps): Promise<RunResult> {
+  const { agent, control, facts, made, trigger, signal } = run
   const remembered = await readTurnTranscript(deps, ready)
   const fetching = {
     deps,
     ready,
-    step,
+    step: steps.step,
     // Made for those who bring something: most turns have no files.
     get signal() {
       return AbortSignal.any([signal, control.stop])
@@ -213,105 +243,166 @@ async function runWith(
   const hasAncestors = isReply && adapter.fetchAncestors !== undefined
   const transcript = hasAncestors ? [...remembered, ...(await fetchAncestors(fetching, remembered))] : remembered
   const turns = transcript.map(toHistoricalMessage).filter((turn) => turn !== undefined)
-  const { files, members, history, fetchFiles } = await runUntilAborted(signal, () => openTurnFiles(fetching, turns))
-  const made: Made = { lines: [], extras: [], timers: [], used: [], run: undefined }
-  const client = ready.members.at(-1)?.message.channel?.client_data
+  const heard = ready.members.map(({ message }) => ({ ...message, raw: null }))
+  const { threadId } = replyFields(ready)
+  let opened: TurnFiles | undefined
+  const openFiles = (): TurnFiles => (opened ??= openTurnFiles(deps, ready, threadId, turns))
+  const { members, history } = containFiles([...heard, ...turns])
+    ? await runUntilAborted(signal, () => handTurnFiles(fetching, openFiles(), turns))
+    : { members: heard, history: turns }
   // What its program sent was kept by the turn before, and may have changed since.
-  const sent = ready.isRerun === true ? undefined : client
+  const client = ready.isRerun === true ? undefined : ready.members.at(-1)?.message.channel?.client_data
   let shared: ReturnType<typeof createTurnState> | undefined
   const openState = () => {
     const load = () => deps.transcripts.sharedState(ready.turn.sessionId)
-    shared ??= createTurnState({ client: sent, load, emit: control.recorder.emit })
+    shared ??= createTurnState({ client, load, emit: control.recorder.emit })
     return shared
   }
-  if (sent !== undefined) await openState().begin()
-  const onUsage = (usage: RunEnd['usage']) => void made.used.push(usage)
-  let agents: AgentContext['agents'] | undefined
-  let remoteCaller: AgentContext['remoteCaller'] | undefined
-  const context: AgentContext = {
-    ...givenContext(ready, agent),
-    ...takenFrom(deps, ready, running, made),
+  if (client !== undefined) await openState().begin()
+  const who = ready.speaker ?? (await describeSpeaker(deps, ready))
+  const context = createAgentContext(deps, ready, run, steps, {
+    who,
     members,
-    client,
-    get state() {
-      return openState().state
-    },
-    attachments: files,
-    speakerMark: () => deps.speakerMarks(ready.turn.sessionId),
-    who: await describeSpeaker(deps, ready),
-    capabilities: deps.capabilities,
     history,
     transcript,
-    signal,
-    stop: control.stop,
-    step: unlessStopped(pauses, step),
-    isFinished,
-    report: running.errors.report,
-    toolCalled: running.errors.toolCalled,
-    hear: () => control.hear(fetchFiles),
-    get pause() {
-      return pauses.open().pause
-    },
-    // Made for agents that ask others: most answer by themselves.
-    get remoteCaller() {
-      remoteCaller ??= createRemoteAgentCaller(deps, running.lease, { agent: agent.slug, chain, root: ready.turn.id })
-      return remoteCaller
-    },
-    get agents() {
-      agents ??= createTurnAgentCalls({ deps, ready, onUsage, chain, questions: pauses.open().agentCalls }, context)
-      return agents
-    },
-    ...(deps.toolServers === undefined ? {} : { toolServers: deps.toolServers }),
-  }
+    openFiles,
+    openState,
+    fetchFiles: (entries) => fetchTurnFiles(fetching, entries),
+  })
   const startAgentRun = (): Promise<AgentReply> | AgentReply =>
     trigger.signal === null
       ? agent.run(mergeMessages(context.members, [...history]), context)
       : agent.onSignal?.(trigger.signal, context)
   const participants = transcript.map(readParticipant).filter((participant) => participant !== undefined)
-  const returned = await untilAsked(pauses, runUntilAborted(signal, startAgentRun))
-  const stopped = await pauses.opened()?.stoppedFor()
+  let returned: AgentReply
+  try {
+    returned = await runUntilAborted(signal, startAgentRun)
+  } catch (error) {
+    // An agent it asked needs a decision: whatever the run made of that, it ends here.
+    const isLost = isGatewayError(error) && lost.has(error.code)
+    if (run.openedPauses?.agentCalls.stopped() === undefined || isLost) throw error
+  }
+  const stopped = await run.openedPauses?.stoppedFor()
   if (stopped !== undefined) {
     const { asked, waits } = stopped
     const sharedState = await shared?.ended()
     const question = completeReply(askingReply(asked.action, context.commandForm), facts())
     const reported = { reply: forClient(question, made.clientTools, sharedState), sharedState, participants }
-    const run = pausedEnd(waits) ?? naturalEnd
-    return { ...nothing, ...waits, ...reported, run, events: await control.recorder.rest() }
+    const paused = pausedEnd(waits) ?? naturalEnd
+    return { ...nothing, ...waits, ...reported, run: paused, events: await control.recorder.rest() }
   }
-  const said = [completeReply(returned, facts()), ...made.extras]
-  const [reply, ...extras] = said.some((each) => each?.parts.some(isFilePart))
-    ? await keepReplyFiles({ ...context, files, ...createReplyFileContext(deps, ready) }, said)
-    : said
-  const waits = pauses.opened()?.collect() ?? noPauses
+  let said: readonly (NormalizedResponse | undefined)[] = [completeReply(returned, facts()), ...made.extras]
+  if (containFiles(said)) {
+    const { principal, step, emit } = context
+    const { attachments, hash } = deps
+    const where = { attachments, hash, turn: ready.turn, threadId: replyFields(ready).threadId }
+    said = await keepReplyFiles({ ...where, principal, step, emit, files: openFiles() }, said)
+  }
+  const [reply, ...extras] = said
+  const waits = run.openedPauses?.collect() ?? noPauses
   const sharedState = await shared?.ended()
+  const runEnded = made.run ?? (run.openedPauses === undefined ? undefined : pausedEnd(waits)) ?? naturalEnd
   const ended = {
     reply: forClient(reply, made.clientTools, sharedState),
     sharedState,
     extras: extras.filter((extra) => extra !== undefined),
     lines: made.lines,
-    run: withUsage(made.run ?? pausedEnd(waits) ?? naturalEnd, made.used),
+    run: made.used.length === 0 ? runEnded : withUsage(runEnded, made.used),
     events: await control.recorder.rest(),
   }
   return { ...nothing, ...waits, ...ended, participants, timers: [...made.timers, ...waits.timers] }
 }
 
-/** A function may have caught what stopped it: nothing of what it does then counts, it is run again. */
-function unlessStopped({ opened }: RunPauses, step: AgentContext['step']): AgentContext['step'] {
-  return (name, work, options) => {
-    const stopped = opened()?.agentCalls.stopped()
-    return stopped === undefined ? step(name, work, options) : Promise.reject(stopped)
-  }
+type AgentInput = Pick<AgentContext, 'who' | 'members' | 'history' | 'transcript'> & {
+  readonly openFiles: () => TurnFiles
+  readonly openState: () => ReturnType<typeof createTurnState>
+  readonly fetchFiles: Parameters<RunControl['hear']>[0]
 }
 
-/** An agent it asked needs a decision: whatever the run made of that, it ends here. */
-async function untilAsked({ opened }: RunPauses, work: Promise<AgentReply>): Promise<AgentReply> {
-  try {
-    return await work
-  } catch (error) {
-    const isLost = isGatewayError(error) && lost.has(error.code)
-    if (opened()?.agentCalls.stopped() === undefined || isLost) throw error
-    return undefined
+/** What the agent is given with its message. What few agents use is made when it is asked for. */
+function createAgentContext(
+  deps: TurnServices,
+  ready: ReadyTurn,
+  run: Run,
+  { step, isFinished }: Pick<Steps, 'step' | 'isFinished'>,
+  { openFiles, openState, fetchFiles, ...given }: AgentInput,
+): AgentContext {
+  const { agent, control, made, errors, signal } = run
+  const { turn, at } = ready
+  const { recorder } = control
+  const lead = ready.members.at(-1)?.message
+  const onUsage = (usage: RunEnd['usage']) => void made.used.push(usage)
+  let agents: AgentContext['agents'] | undefined
+  let remoteCaller: AgentContext['remoteCaller'] | undefined
+  const context: AgentContext = {
+    ...given,
+    agent: agent.slug,
+    principal: turn.principal ?? '',
+    evidence: lead?.sender.identities ?? [],
+    sessionId: turn.sessionId,
+    runId: getRunId(ready),
+    attempt: turn.attempt,
+    commandForm: at.adapter.capabilities.commandForm,
+    client: lead?.channel?.client_data,
+    get state() {
+      return openState().state
+    },
+    get attachments() {
+      return openFiles()
+    },
+    speakerMark: () => deps.speakerMarks(turn.sessionId),
+    capabilities: deps.capabilities,
+    signal,
+    stop: control.stop,
+    // A function may have caught what stopped it: nothing of what it does then counts, it is run again.
+    step(name, work, options) {
+      const stopped = run.openedPauses?.agentCalls.stopped()
+      return stopped === undefined ? step(name, work, options) : Promise.reject(stopped)
+    },
+    isFinished,
+    report: errors.report,
+    toolCalled: errors.toolCalled,
+    hear: () => control.hear(fetchFiles),
+    schedule(name, dueInMs, payload) {
+      const carried = payloadWithChain(payload, run.chain)
+      made.timers.push({ id: deps.newId(), name, kind: 'timer', dueInMs, payload: carried })
+    },
+    send(reply) {
+      const extra = completeReply(reply, run.facts())
+      if (extra !== undefined) made.extras.push(extra)
+    },
+    show(delta) {
+      recorder.show(delta)
+      run.show(delta)
+    },
+    emit(type, metadata) {
+      recorder.emit(type, metadata)
+      notifyRunEvent(deps, ready, type, metadata)
+    },
+    reportClientTools(report) {
+      made.clientTools = report
+      recorder.emit('client_tools', report)
+    },
+    finish(result) {
+      made.run = runEnd(result, control.cause())
+    },
+    record: (added) => void made.lines.push(...added),
+    get pause() {
+      return run.pauses().pause
+    },
+    get remoteCaller() {
+      const position = { agent: agent.slug, chain: run.chain, root: turn.id }
+      remoteCaller ??= createRemoteAgentCaller(deps, run.lease, position)
+      return remoteCaller
+    },
+    get agents() {
+      const questions = run.pauses().agentCalls
+      agents ??= createTurnAgentCalls({ deps, ready, onUsage, chain: run.chain, questions }, context)
+      return agents
+    },
+    ...(deps.toolServers === undefined ? {} : { toolServers: deps.toolServers }),
   }
+  return context
 }
 
 /** The turn is another holder's now, its run was stopped, or nothing can be stored. */
@@ -333,34 +424,10 @@ async function describeSpeaker(
     readonly access: AccessPolicy
     readonly principals: PrincipalResolver
   },
-  { members, at, lane, speaker }: ReadyTurn,
+  { members, at, lane }: ReadyTurn,
 ): Promise<AgentContext['who']> {
-  if (speaker !== undefined) return speaker
   const lead = members.at(-1)
   return lead === undefined ? {} : ((await resolveSpeaker(deps, at, lead.row, lane.agent)) ?? {})
-}
-
-function givenContext(
-  ready: ReadyTurn,
-  agent: Agent,
-): Pick<AgentContext, 'agent' | 'principal' | 'evidence' | 'sessionId' | 'runId' | 'attempt' | 'commandForm'> {
-  return {
-    agent: agent.slug,
-    principal: ready.turn.principal ?? '',
-    evidence: ready.members.at(-1)?.message.sender.identities ?? [],
-    sessionId: ready.turn.sessionId,
-    runId: getRunId(ready),
-    attempt: ready.turn.attempt,
-    commandForm: ready.at.adapter.capabilities.commandForm,
-  }
-}
-
-function createReplyFileContext(
-  deps: { readonly attachments: AttachmentService; readonly hash: (text: string) => Promise<string> },
-  ready: ReadyTurn,
-): Omit<ReplyFileContext, 'files' | 'step' | 'emit' | 'principal'> {
-  const { attachments, hash } = deps
-  return { attachments, hash, turn: ready.turn, threadId: replyFields(ready).threadId }
 }
 
 /** What a failed attempt did is worth knowing; that it cannot be stored changes nothing about the failure. */
@@ -377,12 +444,11 @@ async function keepEvents(
 async function stopIfAsked(
   deps: TurnServices,
   ready: ReadyTurn,
-  { control, chain, lease }: Pick<Running, 'control' | 'chain' | 'lease'>,
+  { control, chain, lease }: Pick<Run, 'control' | 'chain' | 'lease'>,
 ): Promise<void> {
-  if (isFirstTry(ready)) return
   const [news] = await readRunUpdates(deps.db, [ready.turn.id])
   if (news === undefined || news.stoppedBy === null) return
-  await recallRemotes(deps, ready, { control, chain, lease, signal: lease.signal })
+  await recallRemotes(deps, ready, { emit: control.recorder.emit, chain, lease, signal: lease.signal })
   throw control.onStopped(news.stoppedBy)
 }
 
@@ -393,37 +459,8 @@ function isSpines(error: unknown): boolean {
   )
 }
 
-function stepDeps(
-  deps: TurnServices,
-  ready: ReadyTurn,
-  { lease, isStopping, control, signal, store, errors }: Running,
-): Parameters<typeof createSteps>[0] {
-  const { lane, turn } = ready
-  return {
-    journal: deps.journal,
-    turn: {
-      conversationId: lane.conversationId,
-      epoch: lane.epoch,
-      turnId: turn.id,
-      journalTurn: ready.journalTurn,
-    },
-    log: ready.steps,
-    assertHeld: lease.assertHeld,
-    untilHeld: lease.untilHeld,
-    store,
-    isStopping,
-    signal,
-    fetch: (onSend) =>
-      leasedFetch(lease, createTimedFetch(deps.fenceFetch(lease.isHeld, onSend), deps.turnPolicy.fetchTimeoutMs)),
-    hash: deps.hash,
-    onStopped: control.onStopped,
-    onThrown: (error, name) => errors.report(error, { source: 'step', name }),
-    ...(deps.failpoint === undefined ? {} : { failpoint: deps.failpoint }),
-  }
-}
-
 /** What was said before, as much of it as an agent is shown, and the same in every try of its turn. */
-export async function readTurnTranscript(
+async function readTurnTranscript(
   deps: { readonly transcripts: TranscriptStore; readonly turnPolicy: TurnPolicy },
   { turn, at, isFirst, view }: ReadyTurn,
 ): Promise<readonly Envelope[]> {

@@ -1,6 +1,6 @@
 // The concurrency slots that turns and sends run in: no agent and no connection may hold them all while there are others.
 
-import { type FullSlots, type HeldLane, pairKey } from '../db/turn-rows.ts'
+import type { FullSlots, HeldLane } from '../db/turn-rows.ts'
 import type { SlotHolder, SlotUse } from '../observability/process-metrics.ts'
 
 import type { TurnPolicy } from './turn-policy.ts'
@@ -44,38 +44,44 @@ export function createSlots(slots: number, shares: SlotShares, monotonicMs: () =
   const pairs = new Map<string, Pair>()
   let used = 0
   let fullSince: number | undefined
-  const heldBy = (isTheirs: (pair: Pair) => boolean): number =>
-    [...pairs.values()].reduce((sum, pair) => sum + (isTheirs(pair) ? pair.startedAt.size : 0), 0)
-  const isPairFull = ({ agent, connection, startedAt }: Pair): boolean =>
-    startedAt.size >= shares.pair ||
-    heldBy((pair) => pair.agent === agent) >= shares.agent ||
-    heldBy((pair) => pair.connection === connection) >= shares.connection
-  const noteFull = ({ agent, connection }: Lane): void => {
-    for (const pair of pairs.values())
-      if (pair.agent === agent || pair.connection === connection)
-        pair.fullSince = isPairFull(pair) ? (pair.fullSince ?? monotonicMs()) : undefined
+  const countHeld = () => {
+    const byAgent = new Map<string, number>()
+    const byConnection = new Map<string, number>()
+    for (const { agent, connection, startedAt } of pairs.values()) {
+      byAgent.set(agent, (byAgent.get(agent) ?? 0) + startedAt.size)
+      byConnection.set(connection, (byConnection.get(connection) ?? 0) + startedAt.size)
+    }
+    return { byAgent, byConnection }
+  }
+  const noteFull = (changed: Lane): void => {
+    const { byAgent, byConnection } = countHeld()
+    for (const pair of pairs.values()) {
+      const { agent, connection, startedAt } = pair
+      if (agent !== changed.agent && connection !== changed.connection) continue
+      const isFull =
+        startedAt.size >= shares.pair ||
+        (byAgent.get(agent) ?? 0) >= shares.agent ||
+        (byConnection.get(connection) ?? 0) >= shares.connection
+      pair.fullSince = isFull ? (pair.fullSince ?? monotonicMs()) : undefined
+    }
   }
   return {
     room(limit) {
-      const byAgent = new Map<string, number>()
-      const byConnection = new Map<string, number>()
+      const { byAgent, byConnection } = countHeld()
       const full = { agents: [] as string[], connections: [] as string[], pairs: [] as string[] }
       let room = Math.min(limit, ...Object.values(shares))
       const noteIfFull = (key: string, held: number, share: number, fullKeys: string[]): void => {
         if (held >= share) fullKeys.push(key)
         else room = Math.min(room, share - held)
       }
-      for (const [key, { agent, connection, startedAt }] of pairs) {
-        byAgent.set(agent, (byAgent.get(agent) ?? 0) + startedAt.size)
-        byConnection.set(connection, (byConnection.get(connection) ?? 0) + startedAt.size)
-        noteIfFull(key, startedAt.size, shares.pair, full.pairs)
-      }
+      for (const [key, { startedAt }] of pairs) noteIfFull(key, startedAt.size, shares.pair, full.pairs)
       for (const [key, held] of byAgent) noteIfFull(key, held, shares.agent, full.agents)
       for (const [key, held] of byConnection) noteIfFull(key, held, shares.connection, full.connections)
       return { limit: room, full }
     },
     take({ agent = '', connection }) {
-      const key = pairKey(connection, agent)
+      // As the claim names what it passes by.
+      const key = `${connection} ${agent}`
       const pair = pairs.get(key) ?? { agent, connection, startedAt: new Set(), fullSince: undefined }
       pairs.set(key, pair)
       const begun = { at: monotonicMs() }

@@ -7,7 +7,7 @@ import { findSuspectTurns, reclaimTurn } from '../db/suspect-turns.ts'
 import type { FullSlots, HeldLane } from '../db/turn-rows.ts'
 import { claimControlTurns, claimTurns, releaseLane } from '../db/turns.ts'
 import type { Log } from '../lib/log.ts'
-import type { ReadyTurn } from './prepare-turn.ts'
+import type { ReadyTurn } from './ready-turn.ts'
 import type { Wakeups } from './services.ts'
 import type { TurnPolicy } from './turn-policy.ts'
 
@@ -88,15 +88,16 @@ async function claimSuspectLanes(
   limit: number,
   full?: FullSlots,
 ): Promise<readonly HeldLane[]> {
-  const lanes = await claimTurns(deps.db, limit, full, range.text)
-  const belongsToShare = ({ openTurn }: HeldLane): boolean => openTurn === null || range.has(openTurn.crashes)
-  const ours = lanes.filter(belongsToShare)
-  for (const { openTurn, connection, agent } of ours) {
-    if (openTurn === null || openTurn.crashes === 0) continue
+  const ours: HeldLane[] = []
+  const others: HeldLane[] = []
+  for (const lane of await claimTurns(deps.db, limit, full, range.text)) {
+    const { openTurn, connection, agent } = lane
+    if (openTurn === null || range.has(openTurn.crashes)) ours.push(lane)
+    else others.push(lane)
+    if (openTurn === null || openTurn.crashes === 0 || !range.has(openTurn.crashes)) continue
     const { id: turn, traceId: trace, crashes, attempt } = openTurn
     deps.log.warn('turn_suspected', { connection, trace, turn, agent, attempt, crashes })
   }
-  const others = lanes.filter((lane) => !belongsToShare(lane))
   await Promise.all(others.map((lane) => releaseLane(deps.db, lane, 0, 'untouched')))
   if (others.length > 0) deps.isolation?.wake()
   return ours

@@ -18,10 +18,10 @@ import { GatewayError } from '../lib/errors.ts'
 import type { Json, JsonObject } from '../lib/json-value.ts'
 import type { Log } from '../lib/log.ts'
 import { type Sentence, say } from '../locales/say.ts'
-import type { ReplyFacts } from './pauses.ts'
-import { addressRows, type ReadyTurn, takenRows } from './prepare-turn.ts'
+import { type ReplyFacts, type Rerun, readRerun } from './pauses.ts'
+import { addressRows, takenRows } from './prepare-turn.ts'
+import type { ReadyTurn } from './ready-turn.ts'
 import { carriedChain, type TurnChain } from './remote-agents.ts'
-import { type Rerun, readRerun } from './rerun.ts'
 
 export type TurnTrigger =
   | {
@@ -38,6 +38,9 @@ export type TurnTrigger =
     }
   | { readonly kind: 'gateway'; readonly says: Sentence | undefined }
 
+/** Messages, and nothing that waited for them. */
+export const messagesCame: TurnTrigger = { kind: 'agent', signal: null, ends: null, reply: {}, chain: undefined }
+
 export async function resolveTrigger(
   deps: { readonly db: Db; readonly log: Log },
   ready: ReadyTurn,
@@ -51,8 +54,7 @@ export async function resolveTrigger(
     return goesOn(await resumedSignal(deps, ready, signal))
   }
   const channel = ready.members.at(-1)?.message.channel
-  if (channel?.tool_result === undefined)
-    return { kind: 'agent', signal: null, ends: null, reply: {}, chain: undefined }
+  if (channel?.tool_result === undefined) return messagesCame
   const answered = await answeredRequest(deps, ready, channel.tool_result)
   if ('refusal' in answered) return { kind: 'gateway', says: answered.refusal }
   const result = { kind: pauseSignals.runtimeTool, name: 'submitted', payload: { id: answered.id } }

@@ -16,8 +16,10 @@ import { GatewayError, isGatewayError } from '../lib/errors.ts'
 import type { Json, JsonObject } from '../lib/json-value.ts'
 
 import {
+  containFiles,
   deriveAttachmentId,
   type FilePart,
+  hasFiles,
   inlineBody,
   isFilePart,
   listAttachmentIds,
@@ -27,44 +29,31 @@ import {
 } from './file-part.ts'
 import type { GatewayConnection } from './gateway-connection.ts'
 import type { Absorbed } from './plan-turn.ts'
-import type { ReadyTurn } from './prepare-turn.ts'
+import type { ReadyTurn } from './ready-turn.ts'
 import type { TurnServices } from './services.ts'
-import { replyFields } from './turn-labels.ts'
 
-export type OpenedTurnFiles = {
-  readonly files: TurnFiles
-  readonly members: readonly NormalizedMessage[]
-  readonly history: readonly HistoricalMessage[]
-  /** For messages that join the turn while it runs. */
-  readonly fetchFiles: (entries: readonly Absorbed[]) => Promise<readonly Absorbed[]>
-}
-
-export async function openTurnFiles(
-  context: FetchContext & { readonly ready: ReadyTurn },
+/** Files of the messages are fetched; messages and history get a handle in every part that stands for a file. */
+export async function handTurnFiles(
+  context: FetchContext & { readonly ready: Pick<ReadyTurn, 'members'> },
+  files: TurnFiles,
   history: readonly HistoricalMessage[],
-): Promise<OpenedTurnFiles> {
-  const { deps, ready } = context
-  const { members, turn } = ready
-  if (members.some(({ message }) => message.parts.some(isFilePart)))
-    members.splice(0, members.length, ...(await fetchFiles(context, members)))
-  const whose = { principal: turn.principal ?? '', threadId: replyFields(ready).threadId }
-  const listSaidParts = (): readonly (readonly Part[])[] =>
-    [...members.map(({ message }) => message), ...history].map(getParts)
-  const files = createTurnFiles({ attachments: deps.attachments, ...whose }, listSaidParts)
-  return {
-    files,
-    members: await Promise.all(members.map(({ message }) => messageForAgent(files, { ...message, raw: null }))),
-    history: history.length === 0 ? history : await historyForAgent(files, history),
-    fetchFiles: (entries) => fetchFiles(context, entries),
-  }
+): Promise<{ readonly members: readonly NormalizedMessage[]; readonly history: readonly HistoricalMessage[] }> {
+  const { members } = context.ready
+  if (containFiles(members.map(({ message }) => message)))
+    members.splice(0, members.length, ...(await fetchTurnFiles(context, members)))
+  const heard = members.map(({ message }) => ({ ...message, raw: null }))
+  return { members: await withFileHandles(files, heard), history: await withFileHandles(files, history) }
 }
 
-async function messageForAgent(files: TurnFiles, message: NormalizedMessage): Promise<NormalizedMessage> {
-  return message.parts.some(isFilePart) ? { ...message, parts: await files.handed(message.parts) } : message
-}
-
-function getParts({ parts }: { readonly parts: readonly Part[] }): readonly Part[] {
-  return parts
+async function withFileHandles<Message extends { readonly parts: readonly Part[] }>(
+  files: TurnFiles,
+  messages: readonly Message[],
+): Promise<readonly Message[]> {
+  return Promise.all(
+    messages.map(async (message) =>
+      containFiles([message]) ? { ...message, parts: await files.handed(message.parts) } : message,
+    ),
+  )
 }
 
 // An agent gets a fresh handle in every part that stands for a file, and the bytes if it runs in this process.
@@ -83,9 +72,16 @@ export type TurnFiles = AgentFiles & {
   readonly find: (id: string) => Promise<AttachmentDescriptor | undefined>
 }
 
-/** `said`: everything the turn was shown. What stands in it may be used, whichever participant sent it. */
-function createTurnFiles(context: TurnFilesContext, said: () => readonly (readonly Part[])[]): TurnFiles {
-  const isFileShown = (id: string): boolean => said().some((parts) => listAttachmentIds(parts).includes(id))
+/** What the turn was shown may be used, whichever participant sent it: its messages, also those that join it, and `history`. */
+export function openTurnFiles(
+  { attachments }: { readonly attachments: AttachmentService },
+  { members, turn }: Pick<ReadyTurn, 'members' | 'turn'>,
+  threadId: string,
+  history: readonly HistoricalMessage[],
+): TurnFiles {
+  const context = { attachments, principal: turn.principal ?? '', threadId }
+  const isFileShown = (id: string): boolean =>
+    [...members.map(({ message }) => message), ...history].some(({ parts }) => listAttachmentIds(parts).includes(id))
   const findTurnFile = async (id: string): Promise<AttachmentDescriptor | undefined> => {
     const [found] = await context.attachments.find([id])
     return found?.status === 'ready' && (isFileShown(id) || isOwnFile(context, found)) ? found : undefined
@@ -106,17 +102,6 @@ function createTurnFiles(context: TurnFilesContext, said: () => readonly (readon
     },
     handed: (parts) => withHandles(context, parts),
   }
-}
-
-async function historyForAgent(
-  files: Pick<TurnFiles, 'handed'>,
-  history: readonly HistoricalMessage[],
-): Promise<readonly HistoricalMessage[]> {
-  return Promise.all(
-    history.map(async (turn) =>
-      turn.parts.some(isFilePart) ? { ...turn, parts: await files.handed(turn.parts) } : turn,
-    ),
-  )
 }
 
 function isOwnFile({ principal, threadId }: TurnFilesContext, { owner }: AttachmentDescriptor): boolean {
@@ -160,10 +145,6 @@ type UrlPart = FilePart & { readonly bytes_ref: { readonly kind: 'url' } }
 
 /** An unverified sender owns nothing. */
 const unknownPrincipal = ''
-
-export function hasFiles(event: InboundEvent): event is InboundMessage {
-  return event.kind === 'message' && event.message.parts.some(isFilePart)
-}
 
 /** All of an inbound event or nothing. */
 export async function claimFiles(
@@ -217,7 +198,10 @@ function isUrlPart(part: Part): part is UrlPart {
 const atOnce = 3
 
 /** The same entries with files that are kept, or with words about why not. */
-async function fetchFiles(context: FetchContext, entries: readonly Absorbed[]): Promise<readonly Absorbed[]> {
+export async function fetchTurnFiles(
+  context: FetchContext,
+  entries: readonly Absorbed[],
+): Promise<readonly Absorbed[]> {
   const tasks = entries.flatMap(({ message }, entry) =>
     message.parts.flatMap((part, index) => (needsFetching(part) ? [{ entry, index, part }] : [])),
   )
@@ -251,9 +235,9 @@ async function fetchFileOnce(
   const { deps, step } = context
   // An edit may have put another file in its place; it is another one then.
   const id = await deriveAttachmentId(deps.hash, ['in', deps.tenant, entry.row.id, index, part.bytes_ref as Json])
-  const fetchFiles = (): Promise<Json> => fetchFile(context, { id, message: entry.message, part }) as Promise<Json>
+  const fetchThisFile = (): Promise<Json> => fetchFile(context, { id, message: entry.message, part }) as Promise<Json>
   // The journal gives back the part that was put into it.
-  return (await step('parley/file', fetchFiles, { effect: false, args: id })) as KnownPart
+  return (await step('parley/file', fetchThisFile, { effect: false, args: id })) as KnownPart
 }
 
 /** From now on they live as long as the message and the session that refer to them. */

@@ -35,16 +35,16 @@ export function openTurnSignal(lease: AbortSignal, deadlineMs: number): TurnSign
 // Work is abandoned when the signal aborts, since an agent may ignore it.
 
 /** An agent that ignores its signal must not keep its lane: the turn ends without it. */
-export function runUntilAborted<T>(signal: AbortSignal, work: () => Promise<T> | T): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const rejectOnAbort = (): void => reject(abortReason(signal))
-    if (signal.aborted) return rejectOnAbort()
-    signal.addEventListener('abort', rejectOnAbort, { once: true })
-    Promise.resolve()
-      .then(work)
-      .then(resolve, reject)
-      .finally(() => signal.removeEventListener('abort', rejectOnAbort))
-  })
+export async function runUntilAborted<T>(signal: AbortSignal, work: () => Promise<T> | T): Promise<T> {
+  if (signal.aborted) throw abortReason(signal)
+  const aborted = Promise.withResolvers<never>()
+  const rejectOnAbort = (): void => aborted.reject(abortReason(signal))
+  signal.addEventListener('abort', rejectOnAbort, { once: true })
+  try {
+    return await Promise.race([Promise.resolve().then(work), aborted.promise])
+  } finally {
+    signal.removeEventListener('abort', rejectOnAbort)
+  }
 }
 
 function abortReason(signal: AbortSignal): unknown {

@@ -127,7 +127,7 @@ function turnWorker(
     const claimedAt = deps.monotonicMs()
     const lanes = await claimControlTurns(deps.db, limit)
     deps.meter.claimed('turns', lanes.length)
-    return lanes.map((lane) => holdSlot(slots, lane, claimedAt))
+    return lanes.map((lane) => ({ lane, claimedAt, leaveSlot: slots.take(lane) }))
   }
   return {
     ...shared,
@@ -218,17 +218,13 @@ function createSharedClaim<Lane extends SlotLane>(
         if (held.length === 0) throw error
         return []
       })
-      held.push(...lanes.map((lane) => holdSlot(slots, lane, claimedAt)))
+      for (const lane of lanes) held.push({ lane, claimedAt, leaveSlot: slots.take(lane) })
       isMore = lanes.length === asked
       if (isAnyFull && !isMore) restUntil = deps.monotonicMs() + restFactor * (deps.monotonicMs() - claimedAt)
     }
     deps.meter.claimed(loop, held.length)
     return held
   }
-}
-
-function holdSlot<Lane extends SlotLane>(slots: Slots, lane: Lane, claimedAt: number): Slotted<Lane> {
-  return { lane, claimedAt, leaveSlot: slots.take(lane) }
 }
 
 /** Says once that nothing goes on, and who holds the slots. */

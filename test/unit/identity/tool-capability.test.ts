@@ -1,7 +1,6 @@
 // Who may use a tool that needs a capability: by the host's word, by a grant, by a token's list, and never beyond the ceiling.
 import { expect, test } from 'vitest'
-import { audiencePrincipal, tokenPrincipal, userPrincipal } from '../../../src/identity/principals.ts'
-import { capabilityCheck } from '../../../src/turns/tool-capability.ts'
+import { audiencePrincipal, capabilityCheck, tokenPrincipal, userPrincipal } from '../../../src/identity/principals.ts'
 
 const ceiling = (allowed: readonly string[] | null, denied: readonly string[] | null = null) => ({
   capability_ceiling: { user_id: 0, allowed_capabilities: allowed, denied_capabilities: denied, metadata: {} },
