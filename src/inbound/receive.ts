@@ -77,17 +77,22 @@ export async function receive(
   isPulled = false,
 ): Promise<Received> {
   const entry = startRequestTrace(deps, request.headers['traceparent'])
-  return withFailureLog(deps, at, entry, () => verifyRequest(deps, at, request, { entry, isPulled }))
+  try {
+    return await verifyRequest(deps, at, request, { entry, isPulled })
+  } catch (error) {
+    reportFailure(deps, at, entry, error)
+    throw error
+  }
 }
 
 /** Accepts for channels that answer their own requests: the adapter has verified and read what is taken here. */
-export function acceptMessages(
+export async function acceptMessages(
   deps: ReceiveDeps,
   at: GatewayConnection,
   messages: readonly InboundMessage[],
   entry: RequestTrace,
 ): Promise<readonly AcceptResult[]> {
-  return withFailureLog(deps, at, entry, async () => {
+  try {
     if ((await deps.senderLimits.ask(at, messages)) !== undefined) {
       deps.meter.received(at.key, 'limited', tooManyMessages)
       return [{ kind: 'refused', reason: tooManyMessages }]
@@ -97,8 +102,11 @@ export function acceptMessages(
     if (judged?.kind === 'spent') return [{ kind: 'refused', reason: reportSpent(deps, at, judged, entry).reason }]
     const claimed = await claimFiles(deps, at, judged?.events ?? messages)
     if (claimed.kind !== 'claimed') return [{ kind: 'refused', reason: claimed.code }]
-    return storeEvents(deps, at, claimed.events, entry)
-  })
+    return await storeEvents(deps, at, claimed.events, entry)
+  } catch (error) {
+    reportFailure(deps, at, entry, error)
+    throw error
+  }
 }
 
 /** Nothing is stored about a rejected sender. */
@@ -112,20 +120,15 @@ export function logRejectedRequest(
   deps.meter.received(at.key, 'rejected', reason)
 }
 
-async function withFailureLog<T>(
+function reportFailure(
   deps: { readonly log: Log; readonly meter: Meter },
   at: GatewayConnection,
-  entry: RequestTrace,
-  work: () => Promise<T>,
-): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    const facts = errorLogFields(error, 'internal')
-    deps.log.warn('accept_failed', { connection: at.key, trace: entry.trace, ...facts })
-    deps.meter.received(at.key, 'failed', facts.code ?? '')
-    throw error
-  }
+  { trace }: RequestTrace,
+  error: unknown,
+): void {
+  const facts = errorLogFields(error, 'internal')
+  deps.log.warn('accept_failed', { connection: at.key, trace, ...facts })
+  deps.meter.received(at.key, 'failed', facts.code ?? '')
 }
 
 /** Counted, and said by the log once a day: a flood does not fill the log either. */

@@ -27,25 +27,38 @@ export function acceptContext(at: GatewayConnection, { trace }: RequestTrace): A
   }
 }
 
-type Report = (outcome: InboundOutcome, reason: string, acceptance: AcceptResult) => AcceptResult
+type ReportDeps = { readonly monotonicMs: () => number; readonly log: Log; readonly meter: Meter }
 
-/** One line and one count per inbound event, once it is committed. What was there before is a duplicate, whatever it holds. */
-export function createAcceptReporter(
-  deps: { readonly monotonicMs: () => number; readonly log: Log; readonly meter: Meter },
-  context: AcceptContext,
-  { startedAt }: RequestTrace,
-): Report {
-  const { connectionKey: connection, traceId: trace } = context
-  return (meant, given, acceptance) => {
-    const reason = acceptance.kind === 'duplicate' && acceptance.isReplay === true ? 'replayed' : given
-    const outcome = acceptance.kind === 'accepted' ? meant : acceptance.kind
-    const ms = Math.round(deps.monotonicMs() - startedAt)
-    const inbox = 'inboxId' in acceptance ? acceptance.inboxId : null
-    deps.log.info('message_received', { connection, trace, inbox, outcome, reason: reason === '' ? null : reason, ms })
-    deps.meter.received(connection, outcome, reason)
-    deps.meter.committed(connection, deps.monotonicMs() - startedAt)
-    return acceptance
-  }
+/**
+ * One line and one count per inbound event, once it is committed. What was there before is a duplicate, whatever it holds; what is new
+ * counts as `meant`.
+ */
+export function reportAcceptance(
+  deps: ReportDeps,
+  at: GatewayConnection,
+  { trace, startedAt }: RequestTrace,
+  { meant, reason: given, acceptance }: AcceptReport,
+): void {
+  const reason = acceptance.kind === 'duplicate' && acceptance.isReplay === true ? 'replayed' : given
+  const outcome = acceptance.kind === 'accepted' ? meant : acceptance.kind
+  const ms = deps.monotonicMs() - startedAt
+  const inbox = 'inboxId' in acceptance ? acceptance.inboxId : null
+  deps.log.info('message_received', {
+    connection: at.key,
+    trace,
+    inbox,
+    outcome,
+    reason: reason === '' ? null : reason,
+    ms: Math.round(ms),
+  })
+  deps.meter.received(at.key, outcome, reason)
+  deps.meter.committed(at.key, ms)
+}
+
+export type AcceptReport = {
+  readonly meant: InboundOutcome
+  readonly reason: string
+  readonly acceptance: AcceptResult
 }
 
 // The trace of a message is the sender's, where it sends a W3C Trace Context, else one of our own.

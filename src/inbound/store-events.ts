@@ -20,7 +20,6 @@ import type { InboxDraft } from '../db/inbox-row.ts'
 import { areStorable, changesAnything } from '../db/records.ts'
 import type { IdSource } from '../lib/ids.ts'
 import type { PresenceService } from '../outbound/presence.ts'
-import { controlNames } from '../turns/chat-commands.ts'
 import type { GatewayConnection } from '../turns/gateway-connection.ts'
 import type { Wakeups } from '../turns/services.ts'
 import {
@@ -32,9 +31,8 @@ import {
   sanitizeMessage,
   storeDrafts,
 } from './accept.ts'
-import { parseChatCommand } from './chat-command.ts'
 import type { ReceiveServices } from './receive-services.ts'
-import { acceptContext, createAcceptReporter, type RequestTrace } from './request-context.ts'
+import { acceptContext, type RequestTrace, reportAcceptance } from './request-context.ts'
 import { routeToAgent } from './route-to-agent.ts'
 import { type JudgedMessage, withForwarded } from './sender-limits.ts'
 import { maxStrangerBytes } from './stored-copy.ts'
@@ -48,30 +46,33 @@ export async function storeEvents(
 ): Promise<readonly AcceptResult[]> {
   const context = acceptContext(at, entry)
   const prepared: Prepared[] = []
+  const drafts: InboxDraft[] = []
   for (const event of events) {
     // What needs no waiting is not waited for: each wait is a round through the runtime's queue.
-    if (event.kind === 'ignored') prepared.push(await prepareIgnoredEvent(deps, at, event, context))
-    else
-      prepared.push(
-        prepareMessage(deps, at, event.forwarded === undefined ? event : await withForwarded(deps, event), context),
-      )
+    const each =
+      event.kind === 'ignored'
+        ? await prepareIgnoredEvent(deps, at, event, context)
+        : prepareMessage(deps, at, event.forwarded === undefined ? event : await withForwarded(deps, event), context)
+    prepared.push(each)
+    if (each.draft !== undefined) drafts.push(each.draft)
   }
-  const kept = prepared.filter((each) => each.draft !== undefined)
-  const acceptances = await storeDrafts(
-    deps,
-    kept.flatMap(({ draft }) => draft ?? []),
-  )
-  const report = createAcceptReporter(deps, context, entry)
-  for (const each of prepared) if (each.draft === undefined) each.onStored(undefined)
-  return kept.map(({ outcome, reason, onStored }, index) => {
-    const acceptance = acceptances[index] ?? { kind: 'duplicate', inboxId: '' }
-    onStored(acceptance)
-    return report(
-      outcome ?? acceptance.kind,
-      outcome === undefined && 'reason' in acceptance ? acceptance.reason : reason,
+  const stored = await storeDrafts(deps, drafts)
+  const acceptances: AcceptResult[] = []
+  for (const { draft, outcome, reason, onStored } of prepared) {
+    if (draft === undefined) {
+      onStored?.(undefined)
+      continue
+    }
+    const acceptance = stored[acceptances.length] ?? { kind: 'duplicate', inboxId: '' }
+    acceptances.push(acceptance)
+    onStored?.(acceptance)
+    reportAcceptance(deps, at, entry, {
+      meant: outcome ?? acceptance.kind,
+      reason: outcome === undefined && 'reason' in acceptance ? acceptance.reason : reason,
       acceptance,
-    )
-  })
+    })
+  }
+  return acceptances
 }
 
 /** One of the things that came together, on its way into the commit. */
@@ -81,7 +82,7 @@ type Prepared = {
   /** What it is counted as where it is new; undefined: as what it was accepted. */
   readonly outcome: InboundOutcome | undefined
   readonly reason: string
-  readonly onStored: (acceptance: AcceptResult | undefined) => void
+  readonly onStored?: (acceptance: AcceptResult | undefined) => void
 }
 
 async function prepareIgnoredEvent(
@@ -119,7 +120,7 @@ function prepareUnstorableEvent(
 ): Prepared {
   const reason = 'effect_invalid'
   const rejected = { raw, deliveryId, subject: subject ?? null, reason, state: 'dead', content: '', once } as const
-  return { draft: createRejectedEventDraft(deps, rejected, context), outcome: 'unreadable', reason, onStored: () => {} }
+  return { draft: createRejectedEventDraft(deps, rejected, context), outcome: 'unreadable', reason }
 }
 
 function showNew(
@@ -148,20 +149,15 @@ function prepareMessage(
   const checked = checkEvent(deps, event)
   if (checked.kind === 'message' && event.refusal !== undefined) {
     const { refusal } = event
-    return {
-      draft: refusedDraft(deps, checked.event, context, refusal),
-      outcome: 'refused',
-      reason: refusal,
-      onStored() {},
-    }
+    return { draft: refusedDraft(deps, checked.event, context, refusal), outcome: 'refused', reason: refusal }
   }
   if (checked.kind === 'message') {
     const draft = messageDraft(deps, checked.event, context, routeToAgent(deps, at, checked.event))
-    const onMessageStored = (acceptance: AcceptResult | undefined): void => {
+    const wakeTurns = (acceptance: AcceptResult | undefined): void => {
       // A command is not to wait for a slot, even where every turn is taken.
-      if (acceptance?.kind === 'accepted') deps.wakeups.turns.notify(isChatCommand(checked.event.message))
+      if (acceptance?.kind === 'accepted') deps.wakeups.turns.notify(draft.isControl === true)
     }
-    return { draft, outcome: undefined, reason: '', onStored: onMessageStored }
+    return { draft, outcome: undefined, reason: '', onStored: wakeTurns }
   }
   const { state, reason, path } = checked
   if (path !== undefined)
@@ -171,7 +167,7 @@ function prepareMessage(
   const raw = event.message.channel?.caller === undefined ? event.message.raw : null
   const rejected = { state, reason, deliveryId, raw, content: '', subject, once }
   const outcome = state === 'dead' ? 'unreadable' : 'ignored'
-  return { draft: createRejectedEventDraft(deps, rejected, context), outcome, reason, onStored: () => {} }
+  return { draft: createRejectedEventDraft(deps, rejected, context), outcome, reason }
 }
 
 /** Not awaited: the request is answered meanwhile. */
@@ -182,10 +178,6 @@ function showOpened(
 ): void {
   const starters = deps.agents.get(at.connection.agent)?.starters ?? []
   if (to !== undefined) void deps.presence.show(at.adapter, to, 'opened', { starters })
-}
-
-function isChatCommand(message: NormalizedMessage): boolean {
-  return parseChatCommand(message, controlNames) !== undefined
 }
 
 // What an adapter returned is checked before it is stored.
@@ -248,13 +240,10 @@ async function storeRejectedDraft(
     entry,
   }: { readonly rejected: KeptEventFacts; readonly outcome: InboundOutcome; readonly entry: RequestTrace },
 ): Promise<AcceptResult> {
-  const context = acceptContext(at, entry)
-  const [acceptance] = await storeDrafts(deps, [createRejectedEventDraft(deps, rejected, context)])
-  return createAcceptReporter(deps, context, entry)(
-    outcome,
-    rejected.reason,
-    acceptance ?? { kind: 'duplicate', inboxId: '' },
-  )
+  const [stored] = await storeDrafts(deps, [createRejectedEventDraft(deps, rejected, acceptContext(at, entry))])
+  const acceptance = stored ?? { kind: 'duplicate', inboxId: '' }
+  reportAcceptance(deps, at, entry, { meant: outcome, reason: rejected.reason, acceptance })
+  return acceptance
 }
 
 /** What is kept of bytes that became no message: enough to see what they were. */

@@ -10,6 +10,9 @@ type Dispatcher = { readonly dispatch: (options: Sent, handler: Handler) => bool
 /** Where Node's own fetch keeps what sends its requests; there once fetch has been used. */
 const globalDispatcher = Symbol.for('undici.globalDispatcher.1')
 
+/** When a request was asked for, and whether it may still leave. */
+type Fence = { readonly isTooLate: () => boolean; readonly onSend: () => void }
+
 /** `mayLeave` is given how long ago the request was asked for; `onSend` is told that its first byte leaves now. */
 export function createFencedFetch(
   mayLeave: (ageMs: number) => boolean,
@@ -18,24 +21,13 @@ export function createFencedFetch(
 ): typeof fetch {
   return (input, init) => {
     const askedAt = monotonicMs()
-    const isFenced = (): boolean => !mayLeave(monotonicMs() - askedAt)
+    const fence: Fence = { isTooLate: () => !mayLeave(monotonicMs() - askedAt), onSend }
     const sender: unknown = Reflect.get(globalThis, globalDispatcher)
     if (!isDispatcher(sender)) {
       onSend()
       return fetch(input, init)
     }
-    const dispatcher: Dispatcher = {
-      dispatch: (options, handler) => {
-        const { body } = options
-        // With a body the head is written together with its first piece, which may come long after `onConnect`.
-        if (!isAsyncIterable(body)) return sender.dispatch(options, fenceHandler(handler, isFenced, onSend))
-        const sent = { ...options, body: fencedPieces(body, isFenced, onSend) }
-        return sender.dispatch(
-          sent,
-          fenceHandler(handler, isFenced, () => {}),
-        )
-      },
-    }
+    const dispatcher: Dispatcher = { dispatch: (options, handler) => dispatchFenced(sender, options, handler, fence) }
     // Node's fetch takes a dispatcher; the standard's types do not know it.
     return fetch(input, { ...init, dispatcher } as RequestInit)
   }
@@ -47,49 +39,43 @@ export async function prepareFencedFetch(): Promise<void> {
 }
 
 /** `onConnect` is called right before the first byte of a request without a body is written, in the same breath. */
-function fenceHandler(handler: Handler, isFenced: () => boolean, onSend: () => void): Handler {
+function dispatchFenced(sender: Dispatcher, options: Sent, handler: Handler, fence: Fence): boolean {
+  const { body } = options
   const { onConnect } = handler
-  if (onConnect === undefined) return handler
-  return {
+  // With a body the head is written together with its first piece, which may come long after `onConnect`.
+  const hasPieces = typeof body === 'object' && body !== null && Symbol.asyncIterator in body
+  const sent = hasPieces ? { ...options, body: fencePieces(body as AsyncIterable<unknown>, fence) } : options
+  if (onConnect === undefined) return sender.dispatch(sent, handler)
+  return sender.dispatch(sent, {
     ...handler,
     onConnect(this: Handler, abort, ...rest) {
-      if (isFenced()) return abort(tooLateToSendError())
-      onSend()
+      if (fence.isTooLate()) return abort(tooLateToSendError())
+      if (!hasPieces) fence.onSend()
       onConnect.call(this, abort, ...rest)
     },
-  }
+  })
 }
 
 /** Read by hand: `for await` would first wait until the body, which is not needed any more, has been taken back. */
-async function* fencedPieces(
-  body: AsyncIterable<unknown>,
-  isFenced: () => boolean,
-  onSend: () => void,
-): AsyncGenerator<unknown> {
+async function* fencePieces(body: AsyncIterable<unknown>, fence: Fence): AsyncGenerator<unknown> {
   const pieces = body[Symbol.asyncIterator]()
   let hasLeft = false
   for (;;) {
     const next = await pieces.next()
     // What has begun to leave goes on: half a request tells the receiver nothing.
-    if (!hasLeft && isFenced()) throw tooLateToSendError()
-    const isLeaving = next.done === true || !isEmptyChunk(next.value)
-    if (!hasLeft && isLeaving) onSend()
-    hasLeft ||= isLeaving
+    if (!hasLeft && fence.isTooLate()) throw tooLateToSendError()
+    const isEmptyPiece = next.value instanceof Uint8Array && next.value.byteLength === 0
+    if (!hasLeft && (next.done === true || !isEmptyPiece)) {
+      hasLeft = true
+      fence.onSend()
+    }
     if (next.done === true) return
     yield next.value
   }
 }
 
-function isEmptyChunk(piece: unknown): boolean {
-  return piece instanceof Uint8Array && piece.byteLength === 0
-}
-
 function tooLateToSendError(): DOMException {
   return new DOMException('too late to be sent', 'TimeoutError')
-}
-
-function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
-  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
 }
 
 function isDispatcher(value: unknown): value is Dispatcher {
