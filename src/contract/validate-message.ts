@@ -135,13 +135,13 @@ type Rule =
   | ({ readonly kind: 'text' } & TextBounds)
 
 type TextBounds = {
-  readonly min?: number
-  readonly max?: number
-  readonly pattern?: RegExp
+  readonly min: number
+  readonly max: number
+  readonly pattern: RegExp | undefined
   /** Without white space around it, so that nothing would be cut off. */
-  readonly isTrimmed?: true
+  readonly isTrimmed: boolean
   /** Cleaning would leave it as it is. */
-  readonly clean?: (text: string) => string
+  readonly clean: ((text: string) => string) | undefined
 }
 
 /** Whether the schema would take a value as it stands: every field known and as it should be, none missing that must be there. */
@@ -150,10 +150,10 @@ function fits(rule: Rule, value: unknown): boolean {
     case 'text':
       return (
         typeof value === 'string' &&
-        value.length >= (rule.min ?? 0) &&
-        value.length <= (rule.max ?? Number.POSITIVE_INFINITY) &&
+        value.length >= rule.min &&
+        value.length <= rule.max &&
         (rule.pattern === undefined || rule.pattern.test(value)) &&
-        (rule.isTrimmed === undefined || value.trim() === value) &&
+        (!rule.isTrimmed || value.trim() === value) &&
         (rule.clean === undefined || rule.clean(value) === value)
       )
     case 'one_of':
@@ -207,8 +207,14 @@ function either(...rules: readonly Rule[]): Rule {
   return { kind: 'either', rules }
 }
 
-function text(bounds: TextBounds = {}): Rule {
-  return { kind: 'text', ...bounds }
+function text({
+  min = 0,
+  max = Number.POSITIVE_INFINITY,
+  pattern,
+  isTrimmed = false,
+  clean,
+}: Partial<TextBounds> = {}): Rule {
+  return { kind: 'text', min, max, pattern, isTrimmed, clean }
 }
 
 const record: Rule = { kind: 'record' }
