@@ -17,7 +17,7 @@ import {
   UnparsableEventError,
   type VerifyResult,
 } from '../../src/contract/index.ts'
-import { misfit } from '../../src/lib/index.ts'
+import { misfit, readWire } from '../../src/lib/index.ts'
 import { type BotUserLookup, createBotUserLookup, createSenderNameLookup } from './bot-identity.ts'
 import { allowedResponseOrigins, type SlackSettings, slackFromEnvironment, slackSettingsSchema } from './config.ts'
 import { deliverSlack } from './deliver/deliver.ts'
@@ -36,7 +36,7 @@ import { createSlackProbe, slackWebhookUrl } from './setup.ts'
 import { createSocketRequests, createSocketWatch, pollSocketMode } from './socket-mode.ts'
 import { exceedsBotHops, learnThreadContext, type Viewed } from './thread-state.ts'
 import { readSlackBody, type SlackPayload, screenSlack, verifySlack } from './verify.ts'
-import { maxTextLength, readEnvelope, type SlackCall } from './wire.ts'
+import { envelopeRule, maxTextLength, type SlackCall } from './wire.ts'
 
 // Slack tries an event again within the hour, and delayed ones for a day; the hour more is for clocks.
 const horizonMs = 25 * 60 * 60 * 1000
@@ -245,7 +245,7 @@ async function addBotUser(
 
 /** Undefined: the event says who the bot is, as Slack's own do. */
 function botLookupAccount(value: unknown): string | undefined {
-  const envelope = readEnvelope(value)
+  const envelope = readWire(envelopeRule, value)
   if (envelope === misfit) return undefined
   const { authorizations = [], team_id } = envelope
   return authorizations.some(({ is_bot, user_id }) => is_bot === true && user_id !== undefined) ? undefined : team_id

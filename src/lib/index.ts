@@ -55,6 +55,7 @@ export { abortable, settleWithin, sleep, withTimeout } from './time.ts'
 export type { Misfit, Reading, WireRule } from './wire-reader.ts'
 export {
   misfit,
+  readWire,
   wireArray,
   wireBoolean,
   wireDefault,

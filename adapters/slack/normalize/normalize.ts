@@ -6,14 +6,14 @@ import {
   type RawRequest,
   UnparsableEventError,
 } from '../../../src/contract/index.ts'
-import { misfit } from '../../../src/lib/index.ts'
+import { misfit, readWire } from '../../../src/lib/index.ts'
 import {
+  envelopeRule,
   homeOpenedSchema,
   installationEvents,
   interactionSchema,
+  messageRule,
   noiseEvents,
-  readEnvelope,
-  readMessage,
   type SlackEvent,
   slashSchema,
   stoppedSchema,
@@ -64,7 +64,7 @@ export function normalizeSlack(incoming: Incoming, value: Fields): readonly Inbo
 
 function normalizeEvent(incoming: Incoming, value: Fields): InboundEvent {
   const raw = withoutSlackSecrets(value)
-  const envelope = readEnvelope(value)
+  const envelope = readWire(envelopeRule, value)
   if (envelope === misfit) throw new UnparsableEventError('invalid_envelope')
   const deliveryId = envelope.event_id ?? `${envelope.type}:${incoming.arrival.receivedAt}`
   if (envelope.type === 'app_rate_limited')
@@ -91,7 +91,7 @@ function normalizeEvent(incoming: Incoming, value: Fields): InboundEvent {
 }
 
 function parseMessageEvent(inner: object): SlackEvent {
-  const message = readMessage(inner)
+  const message = readWire(messageRule, inner)
   if (message === misfit) throw new UnparsableEventError('invalid_event')
   return message
 }
