@@ -208,7 +208,7 @@ export function checkEvent(
 
 /** Blank text and nothing else. A file without words is a message; so is the withdrawal of one. */
 function isEmptyMessage({ parts, channel }: NormalizedMessage): boolean {
-  return channel?.event !== 'delete' && parts.every((part) => part.kind === 'text') && textOf(parts).trim() === ''
+  return textOf(parts).trim() === '' && channel?.event !== 'delete' && parts.every((part) => part.kind === 'text')
 }
 
 // Rejected and unparsable events: what is kept of an event that became no message, so that none vanishes.

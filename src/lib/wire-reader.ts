@@ -39,12 +39,8 @@ type Read<S extends WireRules> = {
 } & { [K in keyof S as MayLack<S, K>]?: Reading<S[K]> | undefined }
 
 /** The value as its rule reads it, or `misfit`. */
-export function readWire<T>(rule: WireRule<T>, value: unknown): T | Misfit {
-  // What was read by the rule is what the rule's type says of it.
-  return read(rule, value) as T | Misfit
-}
-
-function read(rule: Rule, value: unknown): unknown {
+export function readWire<T>(rule: WireRule<T>, value: unknown): T | Misfit
+export function readWire(rule: Rule, value: unknown): unknown {
   switch (rule.kind) {
     case 'anything':
       return value
@@ -61,11 +57,11 @@ function read(rule: Rule, value: unknown): unknown {
       return Number.isSafeInteger(value) && Number(value) >= rule.min && Number(value) <= rule.max ? value : misfit
     case 'optional': {
       if (value === undefined || (rule.isNullable && value === null)) return rule.fallback
-      const item = read(rule.rule, value)
+      const item = readWire(rule.rule, value)
       return item === misfit && rule.isLenient ? undefined : item
     }
     case 'mapped': {
-      const item = read(rule.rule, value)
+      const item = readWire(rule.rule, value)
       // What came out of the rule is what the change takes.
       return item === misfit ? misfit : rule.change(item as never)
     }
@@ -73,7 +69,7 @@ function read(rule: Rule, value: unknown): unknown {
       if (!Array.isArray(value) || value.length > rule.max) return misfit
       const items: unknown[] = []
       for (const each of value) {
-        const item = read(rule.item, each)
+        const item = readWire(rule.item, each)
         if (item === misfit) return misfit
         items.push(item)
       }
@@ -86,7 +82,7 @@ function read(rule: Rule, value: unknown): unknown {
         const given = value[name]
         // Most of what may be left out is.
         if (given === undefined && field.kind === 'optional' && field.fallback === undefined) continue
-        const item = read(field, given)
+        const item = readWire(field, given)
         if (item === misfit) return misfit
         if (item !== undefined || given !== undefined) fields[name] = item
       }

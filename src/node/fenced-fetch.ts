@@ -22,8 +22,9 @@ export function createFencedFetch(
   return (input, init) => {
     const askedAt = monotonicMs()
     const fence: Fence = { isTooLate: () => !mayLeave(monotonicMs() - askedAt), onSend }
-    const sender: unknown = Reflect.get(globalThis, globalDispatcher)
-    if (!isDispatcher(sender)) {
+    // Whatever stands under this symbol is Node's.
+    const sender = Reflect.get(globalThis, globalDispatcher) as Dispatcher | undefined
+    if (sender === undefined) {
       onSend()
       return fetch(input, init)
     }
@@ -76,8 +77,4 @@ async function* fencePieces(body: AsyncIterable<unknown>, fence: Fence): AsyncGe
 
 function tooLateToSendError(): DOMException {
   return new DOMException('too late to be sent', 'TimeoutError')
-}
-
-function isDispatcher(value: unknown): value is Dispatcher {
-  return typeof value === 'object' && value !== null && 'dispatch' in value
 }
