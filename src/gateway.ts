@@ -27,8 +27,8 @@ import {
   resubmit,
   waitForAnswer,
 } from './inbound/receive.ts'
-import { type RequestTrace, startRequestTrace } from './inbound/request-context.ts'
 import { createSenderLimits } from './inbound/sender-limits.ts'
+import { type RequestTrace, startRequestTrace } from './inbound/store-events.ts'
 import type { SlotUse } from './observability/process-metrics.ts'
 import { dispatchLane } from './outbound/deliver.ts'
 import type { GatewayConnection } from './turns/gateway-connection.ts'

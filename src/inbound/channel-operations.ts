@@ -13,7 +13,7 @@ import { withTimeout } from '../lib/time.ts'
 import type { GatewayConnection } from '../turns/gateway-connection.ts'
 import { acceptWhole, createRejectedEventDraft, operationKey } from './accept.ts'
 import type { ReceiveServices } from './receive-services.ts'
-import { acceptContext, reportAcceptance, startRequestTrace } from './request-context.ts'
+import { acceptContext, reportAcceptance, startRequestTrace } from './store-events.ts'
 
 /** `by`: who asks, as the audit log names them. */
 export type Asked = { readonly name: string; readonly input: JsonObject; readonly by: string }

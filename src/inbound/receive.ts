@@ -14,13 +14,13 @@ import type { Db } from '../db/client.ts'
 import type { Resubmission } from '../db/receipts.ts'
 import { findReceipt, findRejectedEvent, markEventRedriven, resubmitMessage } from '../db/receipts.ts'
 import { changesAnything } from '../db/records.ts'
+import { newTraceId } from '../lib/ids.ts'
 import { errorLogFields } from '../lib/log.ts'
 import { isWatched } from '../turns/admit.ts'
 import type { GatewayConnection } from '../turns/gateway-connection.ts'
 import type { Wakeups } from '../turns/services.ts'
 import { claimFiles, hasFiles } from '../turns/turn-files.ts'
 import type { ReceiveServices } from './receive-services.ts'
-import { newTraceId, type RequestTrace, startRequestTrace } from './request-context.ts'
 import {
   chargeUnprovenMessages,
   countMessageBytes,
@@ -31,7 +31,15 @@ import {
   type Spent,
   tooManyMessages,
 } from './sender-limits.ts'
-import { isRejectedRaw, keepUnreadable, storeEvents, storeRejectedEvent, type Unreadable } from './store-events.ts'
+import {
+  isRejectedRaw,
+  keepUnreadable,
+  type RequestTrace,
+  startRequestTrace,
+  storeEvents,
+  storeRejectedEvent,
+  type Unreadable,
+} from './store-events.ts'
 import { maxStrangerBytes } from './stored-copy.ts'
 
 export type Received =
@@ -201,8 +209,7 @@ async function applySenderLimits(
   const mayComeLater = at.adapter.capabilities.redelivers === true || isWatched(at)
   // What comes again by itself waits where it is fetched from: it is fetched no faster than it is taken.
   if (isPulled && mayComeLater) return undefined
-  const messages = events.filter((each) => each.kind === 'message')
-  const seconds = await deps.senderLimits.ask(at, messages)
+  const seconds = await deps.senderLimits.ask(at, events)
   if (seconds === undefined) return undefined
   deps.meter.received(at.key, 'limited', tooManyMessages)
   return { kind: 'limited', reason: tooManyMessages, seconds, isDropped: !mayComeLater, trace: entry.trace }

@@ -14,12 +14,13 @@ import {
   textOf,
   validateMessage,
 } from '../contract/index.ts'
-import type { InboundOutcome } from '../contract/metrics.ts'
+import type { InboundOutcome, Meter } from '../contract/metrics.ts'
 import type { ValidationScope } from '../contract/validate-message.ts'
 import type { InboxDraft } from '../db/inbox-row.ts'
 import { areStorable, changesAnything } from '../db/records.ts'
-import type { IdSource } from '../lib/ids.ts'
+import { type IdSource, newTraceId, parseTraceparent } from '../lib/ids.ts'
 import type { PresenceService } from '../outbound/presence.ts'
+import { controlNames } from '../turns/chat-commands.ts'
 import type { GatewayConnection } from '../turns/gateway-connection.ts'
 import type { Wakeups } from '../turns/services.ts'
 import {
@@ -32,7 +33,6 @@ import {
   storeDrafts,
 } from './accept.ts'
 import type { ReceiveServices } from './receive-services.ts'
-import { acceptContext, type RequestTrace, reportAcceptance } from './request-context.ts'
 import { routeToAgent } from './route-to-agent.ts'
 import { type JudgedMessage, withForwarded } from './sender-limits.ts'
 import { maxStrangerBytes } from './stored-copy.ts'
@@ -178,6 +178,63 @@ function showOpened(
 ): void {
   const starters = deps.agents.get(at.connection.agent)?.starters ?? []
   if (to !== undefined) void deps.presence.show(at.adapter, to, 'opened', { starters })
+}
+
+// The request that brought an inbound event: whose trace it belongs to, and what the log and the metrics are told of it.
+
+/** Whose trace an inbound event belongs to, and since when we look at it. */
+export type RequestTrace = { readonly trace: string; readonly startedAt: number }
+
+/** A request comes in, as part of the trace that it names, if it names one. */
+export function startRequestTrace(
+  deps: { readonly newId: IdSource; readonly monotonicMs: () => number },
+  traceparent: string | undefined,
+): RequestTrace {
+  return { trace: parseTraceparent(traceparent) ?? newTraceId(deps), startedAt: deps.monotonicMs() }
+}
+
+export function acceptContext(at: GatewayConnection, { trace }: RequestTrace): AcceptContext {
+  return {
+    connection: at.connection,
+    connectionKey: at.key,
+    horizonMs: at.adapter.capabilities.horizonMs,
+    traceId: trace,
+    controlNames,
+  }
+}
+
+type ReportDeps = { readonly monotonicMs: () => number; readonly log: Log; readonly meter: Meter }
+
+/**
+ * One line and one count per inbound event, once it is committed. What was there before is a duplicate, whatever it holds; what is new
+ * counts as `meant`.
+ */
+export function reportAcceptance(
+  deps: ReportDeps,
+  at: GatewayConnection,
+  { trace, startedAt }: RequestTrace,
+  { meant, reason: given, acceptance }: AcceptReport,
+): void {
+  const reason = acceptance.kind === 'duplicate' && acceptance.isReplay === true ? 'replayed' : given
+  const outcome = acceptance.kind === 'accepted' ? meant : acceptance.kind
+  const ms = deps.monotonicMs() - startedAt
+  const inbox = 'inboxId' in acceptance ? acceptance.inboxId : null
+  deps.log.info('message_received', {
+    connection: at.key,
+    trace,
+    inbox,
+    outcome,
+    reason: reason === '' ? null : reason,
+    ms: Math.round(ms),
+  })
+  deps.meter.received(at.key, outcome, reason)
+  deps.meter.committed(at.key, ms)
+}
+
+export type AcceptReport = {
+  readonly meant: InboundOutcome
+  readonly reason: string
+  readonly acceptance: AcceptResult
 }
 
 // What an adapter returned is checked before it is stored.

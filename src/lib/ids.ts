@@ -1,4 +1,4 @@
-// Ids that sort by time (RFC 9562, version 7). Clock and randomness are parameters, as everywhere.
+// Ids: those of rows, which sort by time (RFC 9562, version 7), and those of traces. Clock and randomness are parameters, as everywhere.
 
 import { toHex } from './bytes.ts'
 
@@ -25,4 +25,21 @@ export function createIdSource(now: () => number, fillRandom: (bytes: Uint8Array
     const time = now().toString(16).padStart(12, '0')
     return `${time.slice(0, 8)}-${time.slice(8)}-${hex.slice(0, 4)}-${hex.slice(4, 8)}-${hex.slice(8)}`
   }
+}
+
+// The trace of a message is the sender's, where it sends a W3C Trace Context, else one of our own.
+
+const version00 = /^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/
+/** Later versions may append fields; ff is forbidden (Trace Context §2.2.4, §3.2.2). */
+const laterVersion = /^(?!00|ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(?:-.*)?$/
+
+/** Undefined for a header that is missing or not valid. */
+export function parseTraceparent(traceparent: string | undefined): string | undefined {
+  if (traceparent === undefined || traceparent.length > 256) return undefined
+  const [, trace = '', parent = ''] = version00.exec(traceparent) ?? laterVersion.exec(traceparent) ?? []
+  return /[1-9a-f]/.test(trace) && /[1-9a-f]/.test(parent) ? trace : undefined
+}
+
+export function newTraceId({ newId }: { readonly newId: IdSource }): string {
+  return newId().replaceAll('-', '')
 }

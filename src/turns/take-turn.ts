@@ -15,9 +15,8 @@ import {
   type WaitingMessage,
 } from '../db/turn-rows.ts'
 import { completeTurn, openTurn, releaseLane, splitTurn } from '../db/turns.ts'
-import { newTraceId } from '../inbound/request-context.ts'
 import { describeError, type ErrorCode } from '../lib/errors.ts'
-import type { IdSource } from '../lib/ids.ts'
+import { type IdSource, newTraceId } from '../lib/ids.ts'
 import { errorLogFields, type LogFields } from '../lib/log.ts'
 import { say } from '../locales/say.ts'
 import { giveBackNotice } from '../outbound/reply-limits.ts'
