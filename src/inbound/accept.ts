@@ -51,7 +51,7 @@ export type Route = Pick<DraftRouting, 'isSticky' | 'isAddressed' | 'agents'> & 
  * Stores what arrived together, all of it or nothing. Resolves only when it is safe to answer the transport with
  * success.
  */
-export async function storeDrafts(
+export async function acceptDrafts(
   deps: Pick<AcceptDeps, 'committer'>,
   given: readonly InboxDraft[],
 ): Promise<readonly AcceptResult[]> {

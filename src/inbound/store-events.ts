@@ -25,12 +25,12 @@ import type { GatewayConnection } from '../turns/gateway-connection.ts'
 import type { Wakeups } from '../turns/services.ts'
 import {
   type AcceptContext,
+  acceptDrafts,
   createRejectedEventDraft,
   type KeptEventFacts,
   messageDraft,
   refusedDraft,
   sanitizeMessage,
-  storeDrafts,
 } from './accept.ts'
 import type { ReceiveServices } from './receive-services.ts'
 import { routeToAgent } from './route-to-agent.ts'
@@ -56,7 +56,7 @@ export async function storeEvents(
     prepared.push(each)
     if (each.draft !== undefined) drafts.push(each.draft)
   }
-  const stored = await storeDrafts(deps, drafts)
+  const stored = await acceptDrafts(deps, drafts)
   const acceptances: AcceptResult[] = []
   for (const { draft, outcome, reason, onStored } of prepared) {
     if (draft === undefined) {
@@ -297,7 +297,7 @@ async function storeRejectedDraft(
     entry,
   }: { readonly rejected: KeptEventFacts; readonly outcome: InboundOutcome; readonly entry: RequestTrace },
 ): Promise<AcceptResult> {
-  const [stored] = await storeDrafts(deps, [createRejectedEventDraft(deps, rejected, acceptContext(at, entry))])
+  const [stored] = await acceptDrafts(deps, [createRejectedEventDraft(deps, rejected, acceptContext(at, entry))])
   const acceptance = stored ?? { kind: 'duplicate', inboxId: '' }
   reportAcceptance(deps, at, entry, { meant: outcome, reason: rejected.reason, acceptance })
   return acceptance
