@@ -22,8 +22,8 @@ import {
   resubmit,
   waitForAnswer,
 } from './inbound/receive.ts'
-import { type RequestTrace, startRequestTrace } from './inbound/request-context.ts'
 import { createSenderLimits } from './inbound/sender-limits.ts'
+import { type RequestTrace, startRequestTrace } from './inbound/store-events.ts'
 import type { JsonObject } from './lib/json-value.ts'
 import type { SlotUse } from './observability/process-metrics.ts'
 import { dispatchLane } from './outbound/deliver.ts'

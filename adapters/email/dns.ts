@@ -7,6 +7,7 @@ import {
   misfit,
   parseJson,
   type Reading,
+  readWire,
   wireArray,
   wireInteger,
   wireNullish,
@@ -172,7 +173,7 @@ export function dohLookup(fetch: (url: string, init: RequestInit) => Promise<Res
     const response = await fetch(question.href, { headers, redirect: 'manual', signal })
     if (response.status !== 200) return { kind: 'temporary', reason: `EHTTP${response.status}` }
     const body = await response.text()
-    const read = body.length > maxBody ? misfit : reply(parseJson(body))
+    const read = body.length > maxBody ? misfit : readWire(reply, parseJson(body))
     return read === misfit ? { kind: 'temporary', reason: 'EBADRESP' } : readDohAnswer(read, type)
   }
 }

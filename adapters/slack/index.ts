@@ -14,7 +14,7 @@ import {
   type TtlStore,
   UnparsableEventError,
 } from '../../src/contract/index.ts'
-import { misfit } from '../../src/lib/index.ts'
+import { misfit, readWire } from '../../src/lib/index.ts'
 import { createBotUserLookup, createSenderNameLookup } from './bot-identity.ts'
 import { allowedResponseOrigins, type SlackSettings, slackFromEnvironment, slackSettingsSchema } from './config.ts'
 import { deliverSlack } from './deliver/deliver.ts'
@@ -33,7 +33,7 @@ import { createSlackProbe, slackWebhookUrl } from './setup.ts'
 import { createSocketRequests, createSocketWatch, pollSocketMode } from './socket-mode.ts'
 import { exceedsBotHops, learnThreadContext, type Viewed } from './thread-state.ts'
 import { readSlackBody, type SlackPayload, screenSlack, verifySlack } from './verify.ts'
-import { maxTextLength, readEnvelope, type SlackCall } from './wire.ts'
+import { envelopeRule, maxTextLength, type SlackCall } from './wire.ts'
 
 // Slack tries an event again within the hour, and delayed ones for a day; the hour more is for clocks.
 const horizonMs = 25 * 60 * 60 * 1000
@@ -219,7 +219,7 @@ async function readKeptFacts(
 
 /** Undefined: the event says who the bot is, as Slack's own do. */
 function botLookupAccount(value: SlackValue): string | undefined {
-  const envelope = value['type'] === 'event_callback' ? readEnvelope(value) : misfit
+  const envelope = value['type'] === 'event_callback' ? readWire(envelopeRule, value) : misfit
   if (envelope === misfit) return undefined
   const { authorizations = [], team_id } = envelope
   return authorizations.some(({ is_bot, user_id }) => is_bot === true && user_id !== undefined) ? undefined : team_id

@@ -2,7 +2,7 @@
 // in events of its own and not with the messages, so it is kept until they come; each thread has its own, and none is in
 // another's messages.
 import type { ChannelContext, TtlStore } from '../../src/contract/index.ts'
-import { misfit } from '../../src/lib/index.ts'
+import { misfit, readWire } from '../../src/lib/index.ts'
 import {
   type AppFacts,
   type AppInstallation,
@@ -11,7 +11,7 @@ import {
   slackSubject,
 } from './normalize/context.ts'
 import { viewedAssistantChannel } from './normalize/interactions.ts'
-import { assistantContextSchema, readEnvelope, readMessage, type SlackEnvelope, threadOpenedSchema } from './wire.ts'
+import { assistantContextSchema, envelopeRule, messageRule, type SlackEnvelope, threadOpenedSchema } from './wire.ts'
 
 export type Viewed = NonNullable<ChannelContext['context']>
 
@@ -25,7 +25,7 @@ export async function learnThreadContext(
   value: Readonly<Record<string, unknown>>,
 ): Promise<Viewed | undefined> {
   const { event } = value
-  const envelope = readEnvelope(value)
+  const envelope = readWire(envelopeRule, value)
   const place =
     envelope !== misfit && envelope.type === 'event_callback' ? tryResolveInstallation(app, envelope) : undefined
   if (notes === undefined || place === undefined) return undefined
@@ -44,7 +44,7 @@ export async function learnThreadContext(
     })
     return undefined
   }
-  const message = readMessage(event)
+  const message = readWire(messageRule, event)
   if (message === misfit || message.thread_ts === undefined) return undefined
   const kept = await notes.read(contextFamily, `${place.account}:${message.channel}:${message.thread_ts}`)
   return kept === undefined ? undefined : viewedAssistantChannel(assistantContextSchema.parse(kept))
@@ -73,8 +73,8 @@ export async function exceedsBotHops(
   value: Readonly<Record<string, unknown>>,
 ): Promise<boolean> {
   if (notes === undefined || value['type'] !== 'event_callback') return false
-  const envelope = readEnvelope(value)
-  const message = envelope === misfit ? misfit : readMessage(envelope.event)
+  const envelope = readWire(envelopeRule, value)
+  const message = envelope === misfit ? misfit : readWire(messageRule, envelope.event)
   if (envelope === misfit || message === misfit || !isSpokenMessage(message.subtype)) return false
   const key = `${hopAccount(app, envelope)}:${message.channel}:${message.thread_ts ?? message.ts}`
   const isBot = message.bot_id !== undefined || message.bot_profile !== undefined

@@ -53,7 +53,7 @@ export const homeOpenedSchema = z.looseObject({
 })
 
 /** What a message of the newer view says about what its sender looks at. */
-const readAppContext = wireLooseObject({ entities: mayList(wireArray(wireUnknown)) })
+const appContextRule = wireLooseObject({ entities: mayList(wireArray(wireUnknown)) })
 
 export const entitySchema = z.looseObject({
   type: z.string(),
@@ -63,7 +63,7 @@ export const entitySchema = z.looseObject({
 
 export type ThreadOpened = z.infer<typeof threadOpenedSchema>
 export type HomeOpened = z.infer<typeof homeOpenedSchema>
-export type AppContext = Reading<typeof readAppContext>
+export type AppContext = Reading<typeof appContextRule>
 export type AssistantContext = z.infer<typeof assistantContextSchema>
 
 // Read before the acknowledgement: plain rules, which cost a fraction of a schema.
@@ -74,7 +74,7 @@ const mayId = rules.wireNullish(plainId)
 const anyList = rules.wireLenient(rules.wireArray(rules.wireUnknown))
 
 /** The rule of an event's envelope. */
-export const readEnvelope = rules.wireObject({
+export const envelopeRule = rules.wireObject({
   type: rules.wireString,
   team_id: mayId,
   enterprise_id: mayId,
@@ -96,7 +96,7 @@ export const readEnvelope = rules.wireObject({
   event: rules.wireUnknown,
 })
 
-export type SlackEnvelope = rules.Reading<typeof readEnvelope>
+export type SlackEnvelope = rules.Reading<typeof envelopeRule>
 
 const authorFields = {
   user: mayId,
@@ -128,15 +128,15 @@ const contentFields = {
   edited: rules.wireLenient(rules.wireObject({ ts: rules.wireLenient(plainTs) })),
   streaming_state: shownText,
   /** Both say that the message was written in one of the app's own views. */
-  app_context: rules.wireLenient(readAppContext),
+  app_context: rules.wireLenient(appContextRule),
   assistant_thread: rules.wireLenient(rules.wireLooseObject({})),
 }
 
 /** A message inside an edit or a delete. */
-const readInner = rules.wireObject({ ...authorFields, ...contentFields, ts: plainTs })
+const innerMessageRule = rules.wireObject({ ...authorFields, ...contentFields, ts: plainTs })
 
 /** The rule of a message event. */
-export const readMessage = rules.wireObject({
+export const messageRule = rules.wireObject({
   ...authorFields,
   ...contentFields,
   type: rules.wireEnum('message', 'app_mention'),
@@ -145,13 +145,13 @@ export const readMessage = rules.wireObject({
   ts: plainTs,
   event_ts: rules.wireLenient(plainTs),
   deleted_ts: rules.wireLenient(plainTs),
-  message: rules.wireNullish(readInner),
-  previous_message: rules.wireNullish(readInner),
+  message: rules.wireNullish(innerMessageRule),
+  previous_message: rules.wireNullish(innerMessageRule),
 })
 
-export type SlackEvent = rules.Reading<typeof readMessage>
+export type SlackEvent = rules.Reading<typeof messageRule>
 /** The fields an outer and an inner message share. */
-export type SlackMessage = rules.Reading<typeof readInner>
+export type SlackMessage = rules.Reading<typeof innerMessageRule>
 
 /** The native stop button of an agent's thread. */
 export const stoppedSchema = z.looseObject({

@@ -53,6 +53,7 @@ export function isPlainSubject(subject: string): boolean {
  */
 export function mintEvidence(proven: ProvenFacts): IdentityEvidence {
   const { subject, issuer, method, assurance, recipient, issuedAt, notBefore, expiresAt, onBehalfOf, claims } = proven
+  const { tokenId, keyId } = proven
   if (!isPlainSubject(subject)) throw new UnparsableEventError('invalid_subject')
   return {
     subject,
@@ -65,13 +66,11 @@ export function mintEvidence(proven: ProvenFacts): IdentityEvidence {
     ...(expiresAt === undefined ? {} : { expires_at: expiresAt }),
     ...(onBehalfOf === undefined ? {} : { on_behalf_of: [...onBehalfOf] }),
     ...(claims === undefined ? {} : { claims: { ...claims } }),
-    proof: evidenceProof(proven),
+    proof:
+      tokenId === undefined
+        ? { type: 'transport', verified_by: 'parley', ...(keyId === undefined ? {} : { key_id: keyId }) }
+        : { type: 'bearer-token', verified_by: 'parley', token_id: tokenId },
   }
-}
-
-function evidenceProof({ tokenId, keyId }: ProvenFacts): IdentityEvidence['proof'] {
-  if (tokenId !== undefined) return { type: 'bearer-token', verified_by: 'parley', token_id: tokenId }
-  return { type: 'transport', verified_by: 'parley', ...(keyId === undefined ? {} : { key_id: keyId }) }
 }
 
 // From a bearer token: the same facts whichever adapter mints it.

@@ -51,7 +51,6 @@ export function validateMessage(input: unknown, scope: ValidationScope): Message
 }
 
 function semanticFault(message: NormalizedMessage, scope: ValidationScope): MessageValidation | undefined {
-  const invalidMessage = (code: MessageCode, path: string): MessageValidation => ({ ok: false, code, path })
   if (!isHostedAddress(message.recipient)) return invalidMessage('NM_RECIPIENT_INVALID', 'recipient')
   if (!isCanonicalAddress(message.sender.address)) return invalidMessage('NM_SENDER_ADDRESS_INVALID', 'sender.address')
   const { auth_method, verified, identities = [] } = message.sender
@@ -63,6 +62,10 @@ function semanticFault(message: NormalizedMessage, scope: ValidationScope): Mess
   if (auth_method !== 'none' && !scope.authMethods.has(auth_method))
     return invalidMessage('NM_AUTH_INCONSISTENT', 'sender.auth_method')
   return undefined
+}
+
+function invalidMessage(code: MessageCode, path: string): MessageValidation {
+  return { ok: false, code, path }
 }
 
 function toRejection(error: z.ZodError, input: unknown): MessageValidation {
@@ -123,177 +126,221 @@ function property(value: unknown, key: string): unknown {
 // The usual message is recognized without the schema: one look at each field instead of a copy of all of them. It only ever says
 // that the schema would take a message as it stands; whatever else there is goes to the schema.
 
-type Rule = (value: unknown) => boolean
+type Rule =
+  | { readonly kind: 'anything' | 'record' | 'count' }
+  | { readonly kind: 'one_of'; readonly values: ReadonlySet<unknown> }
+  | { readonly kind: 'either'; readonly rules: readonly Rule[] }
+  | { readonly kind: 'list'; readonly item: Rule; readonly min: number; readonly max: number }
+  | { readonly kind: 'object'; readonly fields: ReadonlyMap<string, Rule>; readonly required: readonly string[] }
+  | ({ readonly kind: 'text' } & TextBounds)
 
-/** Every field known and as it should be, none missing that must be there; an unknown field would be left out. */
-function shape(required: Readonly<Record<string, Rule>>, optional: Readonly<Record<string, Rule>> = {}): Rule {
-  const rules = new Map(Object.entries({ ...required, ...optional }))
-  const names = Object.keys(required)
-  return (value) => {
-    if (!isPlainObject(value)) return false
-    for (const name in value) if (rules.get(name)?.(value[name]) !== true) return false
-    for (const name of names) if (value[name] === undefined) return false
-    return true
+type TextBounds = {
+  readonly min: number
+  readonly max: number
+  readonly pattern: RegExp | undefined
+  /** Without white space around it, so that nothing would be cut off. */
+  readonly isTrimmed: boolean
+  /** Cleaning would leave it as it is. */
+  readonly clean: ((text: string) => string) | undefined
+}
+
+/** Whether the schema would take a value as it stands: every field known and as it should be, none missing that must be there. */
+function fits(rule: Rule, value: unknown): boolean {
+  switch (rule.kind) {
+    case 'text':
+      return (
+        typeof value === 'string' &&
+        value.length >= rule.min &&
+        value.length <= rule.max &&
+        (rule.pattern === undefined || rule.pattern.test(value)) &&
+        (!rule.isTrimmed || value.trim() === value) &&
+        (rule.clean === undefined || rule.clean(value) === value)
+      )
+    case 'one_of':
+      return rule.values.has(value)
+    case 'object':
+      if (!isPlainObject(value)) return false
+      // An unknown field would be left out.
+      for (const name in value) {
+        const field = rule.fields.get(name)
+        if (field === undefined || !fits(field, value[name])) return false
+      }
+      for (const name of rule.required) if (value[name] === undefined) return false
+      return true
+    case 'list':
+      if (!Array.isArray(value) || value.length < rule.min || value.length > rule.max) return false
+      // Place by place: a list with a hole in it is no list of anything.
+      for (let index = 0; index < value.length; index += 1) if (!fits(rule.item, value[index])) return false
+      return true
+    case 'either':
+      for (const each of rule.rules) if (fits(each, value)) return true
+      return false
+    case 'record': {
+      if (!isPlainObject(value)) return false
+      const prototype: unknown = Object.getPrototypeOf(value)
+      return (prototype === Object.prototype || prototype === null) && !Object.hasOwn(value, '__proto__')
+    }
+    case 'count':
+      return Number.isSafeInteger(value) && Number(value) > 0
+    case 'anything':
+      return true
   }
 }
 
-function isListOf(rule: Rule, max: number, min = 0): Rule {
-  return (value) => {
-    if (!Array.isArray(value) || value.length < min || value.length > max) return false
-    // Place by place: a list with a hole in it is no list of anything.
-    for (let index = 0; index < value.length; index += 1) if (!rule(value[index])) return false
-    return true
+function object(required: Readonly<Record<string, Rule>>, optional: Readonly<Record<string, Rule>> = {}): Rule {
+  return {
+    kind: 'object',
+    fields: new Map(Object.entries({ ...required, ...optional })),
+    required: Object.keys(required),
   }
 }
 
-const isString: Rule = (value) => typeof value === 'string'
-const isBoolean: Rule = (value) => typeof value === 'boolean'
-const isAnything: Rule = () => true
-const isOneOf = (...words: readonly unknown[]): Rule => {
-  const known = new Set(words)
-  return (value) => known.has(value)
+function list(item: Rule, min = 0, max = Number.POSITIVE_INFINITY): Rule {
+  return { kind: 'list', item, min, max }
 }
-const isMatch = (pattern: RegExp): Rule => {
-  return (value) => typeof value === 'string' && pattern.test(value)
+
+function oneOf(...values: readonly unknown[]): Rule {
+  return { kind: 'one_of', values: new Set(values) }
 }
-/** Without white space around it, so that nothing would be cut off. */
-const isWord = (max: number): Rule => {
-  return (value) => typeof value === 'string' && value !== '' && value.length <= max && value.trim() === value
+
+function either(...rules: readonly Rule[]): Rule {
+  return { kind: 'either', rules }
 }
+
+function text({
+  min = 0,
+  max = Number.POSITIVE_INFINITY,
+  pattern,
+  isTrimmed = false,
+  clean,
+}: Partial<TextBounds> = {}): Rule {
+  return { kind: 'text', min, max, pattern, isTrimmed, clean }
+}
+
+const record: Rule = { kind: 'record' }
+const flag = oneOf(true, false)
+const anyText = text()
+const someText = text({ min: 1 })
+const cleanWords = text({ max: maxTextLength, clean: cleanText })
+const cleanLabel = text({ clean: cleanName })
+const word = (max: number): Rule => text({ min: 1, max, isTrimmed: true })
 /** Printable ASCII: the schema lets more through, and looks closer. */
-const isId = (max: number): Rule => {
-  const plain = new RegExp(`^[\\x20-\\x7e]{1,${max}}$`)
-  return isMatch(plain)
-}
-const isCleanText: Rule = (value) =>
-  typeof value === 'string' && value.length <= maxTextLength && cleanText(value) === value
-const isCleanName: Rule = (value) => typeof value === 'string' && cleanName(value) === value
-const isRecord: Rule = (value) => {
-  if (!isPlainObject(value)) return false
-  const prototype: unknown = Object.getPrototypeOf(value)
-  return (prototype === Object.prototype || prototype === null) && !Object.hasOwn(value, '__proto__')
-}
+const plainId = (max: number): Rule => text({ min: 1, max, pattern: /^[\x20-\x7e]*$/ })
+const idOrNull = either(text({ min: 1, isTrimmed: true }), oneOf(null))
+const slug = text({ pattern: /^[a-z0-9][a-z0-9-]*$/ })
 
 // As a clock writes it. The 29th of February is looked up in the schema.
 const monthDay =
   '(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\\d|30)|02-(?:0[1-9]|1\\d|2[0-8]))'
-const isInstant = isMatch(new RegExp(`^\\d{4}-${monthDay}T(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d\\.\\d{3}Z$`))
+const instant = text({ pattern: new RegExp(`^\\d{4}-${monthDay}T(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d\\.\\d{3}Z$`) })
 
-const isTransport = shape({ type: isOneOf('transport'), verified_by: isWord(512) }, { key_id: isString })
-const isBearer = shape({ type: isOneOf('bearer-token'), verified_by: isWord(512) }, { token_id: isString })
-const isIdentity = shape(
+const plainIdentity = object(
   {
-    subject: isWord(512),
-    issuer: isWord(512),
-    method: isWord(256),
-    assurance: isWord(256),
-    audience: isString,
-    issued_at: isInstant,
-    proof: (value) => isTransport(value) || isBearer(value),
+    subject: word(512),
+    issuer: word(512),
+    method: word(256),
+    assurance: word(256),
+    audience: anyText,
+    issued_at: instant,
+    proof: either(
+      object({ type: oneOf('transport'), verified_by: word(512) }, { key_id: anyText }),
+      object({ type: oneOf('bearer-token'), verified_by: word(512) }, { token_id: anyText }),
+    ),
   },
-  { claims: isRecord },
+  { claims: record },
 )
 
-const isProfile = shape(
-  {},
+const plainSender = object(
+  { address: anyText, auth_method: someText, verified: oneOf(true), identities: list(plainIdentity, 1, 16) },
   {
-    display_name: isCleanName,
-    username: isCleanName,
-    url: isString,
-    locale: isString,
-    timezone: isString,
-    provider: isString,
-    provider_subject: isString,
-    fetched_at: isString,
-    extensions: isRecord,
-  },
-)
-const isSender = shape(
-  {
-    address: isString,
-    auth_method: (value) => typeof value === 'string' && value !== '',
-    verified: isOneOf(true),
-    identities: isListOf(isIdentity, 16, 1),
-  },
-  { display_name: isCleanName, profile: isProfile, key_id: isString },
-)
-
-const isBareRelay = shape({ kind: isOneOf('inline', 'none') })
-const isFieldRelay = shape({
-  kind: isOneOf('recipient-field'),
-  fields: isListOf(isOneOf('to', 'cc'), Number.POSITIVE_INFINITY, 1),
-})
-const isAddressingRelay = shape({
-  kind: isOneOf('addressing'),
-  envelope_fields: isListOf(isOneOf('to', 'cc'), Number.POSITIVE_INFINITY, 1),
-  also_inline: isOneOf(true),
-})
-const isCapabilities = shape(
-  { mention_relay: (value) => isBareRelay(value) || isFieldRelay(value) || isAddressingRelay(value) },
-  {
-    rendering: shape(
+    display_name: cleanLabel,
+    key_id: anyText,
+    profile: object(
       {},
       {
-        max_text_chars: (value) => Number.isSafeInteger(value) && Number(value) > 0,
-        markdown: isString,
-        streaming: isOneOf('native', 'edit', 'none'),
-        files: isBoolean,
-        buttons: isBoolean,
+        display_name: cleanLabel,
+        username: cleanLabel,
+        url: anyText,
+        locale: anyText,
+        timezone: anyText,
+        provider: anyText,
+        provider_subject: anyText,
+        fetched_at: anyText,
+        extensions: record,
       },
     ),
   },
 )
 
-const isSlug = isMatch(/^[a-z0-9][a-z0-9-]*$/)
-const isIdOrNull: Rule = (value) =>
-  value === null || (typeof value === 'string' && value !== '' && value.trim() === value)
-const isChannel = shape(
+const plainCapabilities = object(
   {
-    connector_id: isSlug,
-    external_provider: isSlug,
-    external_conversation_id: isIdOrNull,
-    external_message_id: isIdOrNull,
-    sender_id: isIdOrNull,
-    room_kind: isOneOf('dm', 'group', 'channel', null),
-    from_self: isBoolean,
-    addressed: isOneOf('mention', 'reply', 'dm', 'thread', 'command', 'none'),
-    visibility: isOneOf('public', 'unlisted', 'followers', 'direct', 'private'),
-    mentions: isListOf(shape({ text: isString }, { subject: isString }), Number.POSITIVE_INFINITY),
-    event: isOneOf('new', 'edit', 'delete'),
+    mention_relay: either(
+      object({ kind: oneOf('inline', 'none') }),
+      object({ kind: oneOf('recipient-field'), fields: list(oneOf('to', 'cc'), 1) }),
+      object({ kind: oneOf('addressing'), envelope_fields: list(oneOf('to', 'cc'), 1), also_inline: oneOf(true) }),
+    ),
   },
   {
-    target_id: isString,
-    run_id: isString,
-    sender_kind: isOneOf('person', 'machine'),
-    main_line: (value) => typeof value === 'string' && value !== '' && value.length <= 512,
-    command: shape({ name: (value) => typeof value === 'string' && value !== '', args: isString }),
+    rendering: object(
+      {},
+      {
+        max_text_chars: { kind: 'count' },
+        markdown: anyText,
+        streaming: oneOf('native', 'edit', 'none'),
+        files: flag,
+        buttons: flag,
+      },
+    ),
   },
 )
 
-const isTextPart = shape({
-  kind: isOneOf('text'),
-  mime: isOneOf('text/plain', 'text/markdown', 'text/html'),
-  content: isCleanText,
+const plainChannel = object(
+  {
+    connector_id: slug,
+    external_provider: slug,
+    external_conversation_id: idOrNull,
+    external_message_id: idOrNull,
+    sender_id: idOrNull,
+    room_kind: oneOf('dm', 'group', 'channel', null),
+    from_self: flag,
+    addressed: oneOf('mention', 'reply', 'dm', 'thread', 'command', 'none'),
+    visibility: oneOf('public', 'unlisted', 'followers', 'direct', 'private'),
+    mentions: list(object({ text: anyText }, { subject: anyText })),
+    event: oneOf('new', 'edit', 'delete'),
+  },
+  {
+    target_id: anyText,
+    run_id: anyText,
+    sender_kind: oneOf('person', 'machine'),
+    main_line: text({ min: 1, max: 512 }),
+    command: object({ name: someText, args: anyText }),
+  },
+)
+
+const plainTextPart = object({
+  kind: oneOf('text'),
+  mime: oneOf('text/plain', 'text/markdown', 'text/html'),
+  content: cleanWords,
 })
 
-const isMessage = shape(
+const plainMessage = object(
   {
-    id: isId(512),
-    thread_id: isId(1024),
-    sender: isSender,
-    recipient: isString,
-    parts: isListOf(isTextPart, maxParts, 1),
-    recipient_capabilities: isCapabilities,
-    received_via: (value) => typeof value === 'string' && value !== '',
-    received_at: isInstant,
-    raw: isAnything,
+    id: plainId(512),
+    thread_id: plainId(1024),
+    sender: plainSender,
+    recipient: anyText,
+    parts: list(plainTextPart, 1, maxParts),
+    recipient_capabilities: plainCapabilities,
+    received_via: someText,
+    received_at: instant,
+    raw: { kind: 'anything' },
   },
-  { in_reply_to: isCleanText, channel: isChannel },
+  { in_reply_to: cleanWords, channel: plainChannel },
 )
 
 /** True: repairing would leave it as it is, and the schema would take it and change nothing. */
 export function isPlainMessage(input: unknown): input is NormalizedMessage {
-  return isMessage(input)
+  return fits(plainMessage, input)
 }
 
 // The repairs of message validation: what is put right before a message is judged, with a warning where it matters.

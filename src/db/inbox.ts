@@ -35,26 +35,27 @@ type AcceptRow = {
   readonly refusal: string | null
 }
 
-const hasMore = says(moreColumns)
-const countsOnce = says(claimColumns)
+const moreNames = Object.keys(moreColumns) as readonly (keyof InboxDraft)[]
+const claimNames = Object.keys(claimColumns) as readonly (keyof InboxDraft)[]
 
 /** Stores what came together. One statement, one commit; outcomes in the order of the drafts. */
 export type AcceptDrafts = (drafts: readonly InboxDraft[]) => Promise<readonly InboxOutcome[]>
 
 export async function storeDrafts(db: Db, drafts: readonly InboxDraft[]): Promise<readonly InboxOutcome[]> {
-  const statement = drafts.some(hasMore) ? acceptWithMore : drafts.some(countsOnce) ? acceptOnce : accept
+  const statement = saysAny(drafts, moreNames) ? acceptWithMore : saysAny(drafts, claimNames) ? acceptOnce : accept
   const rows = await db.accepting.query<AcceptRow>(statement, [
     storableJson(drafts.map((draft, ord) => ({ ...draft, ord }))),
     db.isShared,
   ])
-  const byOrdinal = new Map(rows.map((row) => [row.ord, row]))
+  const byOrdinal = new Map<number, AcceptRow>()
+  for (const row of rows) byOrdinal.set(row.ord, row)
   return drafts.map(({ state }, ord) => toInboxOutcome(byOrdinal.get(ord), state === 'refused'))
 }
 
 /** Whether a draft says anything of these columns. */
-function says(columns: object): (draft: InboxDraft) => boolean {
-  const names = Object.keys(columns) as readonly (keyof InboxDraft)[]
-  return (draft) => names.some((name) => draft[name] !== undefined)
+function saysAny(drafts: readonly InboxDraft[], names: readonly (keyof InboxDraft)[]): boolean {
+  for (const draft of drafts) for (const name of names) if (draft[name] !== undefined) return true
+  return false
 }
 
 /** `isRefused`: it was given as refused; else only what is stale comes out so. */

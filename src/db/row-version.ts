@@ -16,6 +16,6 @@ export function isReadable(nextVersion: string): string {
 
 /** The rows before the first one that only a newer release can read. */
 export function readableRows<Row extends { readonly v: number }>(rows: readonly Row[]): readonly Row[] {
-  const end = rows.findIndex((row) => row.v > rowVersion)
-  return end === -1 ? rows : rows.slice(0, end)
+  for (const [index, { v }] of rows.entries()) if (v > rowVersion) return rows.slice(0, index)
+  return rows
 }

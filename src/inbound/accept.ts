@@ -50,11 +50,11 @@ export type Route = Pick<DraftRouting, 'isSticky' | 'isAddressed' | 'agents'> & 
  * Stores what arrived together, all of it or nothing. Resolves only when it is safe to answer the transport with
  * success.
  */
-export async function storeDrafts(
+export async function acceptDrafts(
   deps: Pick<AcceptDeps, 'committer'>,
   given: readonly InboxDraft[],
 ): Promise<readonly AcceptResult[]> {
-  const drafts = withSharedEventId(given)
+  const drafts = given.length > 1 ? withSharedEventId(given) : given
   try {
     return (await commit(deps, drafts)).map(toAcceptResult)
   } catch (error) {
@@ -201,7 +201,13 @@ export function messageDraft(
     deliveryId: event.deliveryId,
     event: channel?.event ?? 'new',
     editOf: channel?.target_id,
-    message: storedMessage(message, event),
+    // The message was validated against its schema, and JSON is all it holds. What a task was asked with goes where the message
+    // goes, and is erased with it.
+    message: {
+      ...(message as unknown as JsonObject),
+      ...(event.task === undefined ? {} : { task_payload: event.task.payload }),
+      ...(event.omitted === undefined ? {} : { left_out: event.omitted }),
+    },
     raw: kept,
     replyTo: event.replyTo,
     bytes: approximateBytes(event),
@@ -243,21 +249,6 @@ export function refusedDraft(
   const nowhere = { candidates: [], aliases: undefined, rawBlobs: undefined, recordWrites: undefined, once: undefined }
   const nothing = { routing: undefined, task: undefined, replyTo: undefined }
   return { ...messageDraft(deps, event, context), ...nowhere, ...nothing, state: 'refused', reason }
-}
-
-/** What a task was asked with goes where the message goes, and is erased with it. */
-function storedMessage(
-  message: Omit<NormalizedMessage, 'raw'>,
-  { task, omitted }: Pick<InboundMessage, 'task' | 'omitted'>,
-): JsonObject {
-  // The message was validated against its schema, and JSON is all it holds.
-  const stored = message as unknown as JsonObject
-  if (task === undefined && omitted === undefined) return stored
-  return {
-    ...stored,
-    ...(task === undefined ? {} : { task_payload: task.payload }),
-    ...(omitted === undefined ? {} : { left_out: omitted }),
-  }
 }
 
 function draftTask({ known, contextId, dialect, metadata }: TaskClaim): DraftTask {

@@ -11,7 +11,7 @@ import { withTimeout } from '../lib/time.ts'
 import type { GatewayConnection } from '../turns/gateway-connection.ts'
 import { acceptWhole, createRejectedEventDraft, operationKey } from './accept.ts'
 import type { ReceiveServices } from './receive-services.ts'
-import { acceptContext, createAcceptReporter, startRequestTrace } from './request-context.ts'
+import { acceptContext, reportAcceptance, startRequestTrace } from './store-events.ts'
 
 /** `by`: who asks, as the audit log names them. */
 export type Asked = { readonly name: string; readonly input: JsonObject; readonly by: string }
@@ -66,7 +66,8 @@ async function acceptOperation(
   // Of a kind of its own: it is no inbound event, and is never read again as one.
   const acceptance = await acceptWhole(deps, { ...draft, kind: 'operation', dedupe: operationKey(deliveryId) })
   if (acceptance.kind === 'accepted' && (change.protocolReplies ?? []).length > 0) deps.wakeups.sends.notify()
-  return createAcceptReporter(deps, context, entry)('ignored', reason, acceptance)
+  reportAcceptance(deps, at, entry, { meant: 'ignored', reason, acceptance })
+  return acceptance
 }
 
 /** Nothing is committed for an operator who was told that it took too long. */

@@ -23,8 +23,14 @@ export function besideThread(thread: InboundMessage['thread']): InboundMessage['
   return renamed({ ...thread, newThreadKey }, (name) => `${controlPrefix}${name}`)
 }
 
+/** The names that only the gateway gives, and those that became others by it. */
+const controlName = /^~+control /m
+
 /** A sender may call a thread what only the gateway calls one: then it is called otherwise, and by that for good. */
 export function plainThread(thread: InboundMessage['thread']): InboundMessage['thread'] {
+  const { newThreadKey, candidates, aliases = [] } = thread
+  // Hardly any thread is called so.
+  if (!controlName.test([newThreadKey, ...candidates, ...aliases].join('\n'))) return thread
   return renamed(thread, (name) => (/^~+control /.test(name) ? `~${name}` : name))
 }
 

@@ -6,7 +6,14 @@ import type { InboxDraft } from '../db/inbox-row.ts'
 import { GatewayError, isGatewayError } from '../lib/errors.ts'
 import { settleWithin } from '../lib/index.ts'
 
-export type GroupCommitLimits = WaitingLimits & {
+export type GroupCommitLimits = {
+  readonly maxRows: number
+  readonly maxBytes: number
+  /** Rows of one connection that may wait for a commit; more is answered as overload. */
+  readonly maxWaitingPerConnection: number
+  readonly maxWaitingBytes: number
+  /** A row that is not stored by then is answered as unavailable; the platform will deliver it again. */
+  readonly deadlineMs: number
   /** Commits that may hang unanswered at the same time before new rows are refused at once. */
   readonly maxHanging: number
 }
@@ -20,9 +27,11 @@ export const defaultLimits: GroupCommitLimits = {
   maxHanging: 2,
 }
 
+type Outcomes = readonly InboxOutcome[]
+
 export type Committer = {
   /** All of them or none; outcomes in their order. */
-  readonly commit: (drafts: readonly InboxDraft[]) => Promise<readonly InboxOutcome[]>
+  readonly commit: (drafts: readonly InboxDraft[]) => Promise<Outcomes>
   /** False while the database leaves commits unanswered: readiness is red. */
   readonly isAnswered: () => boolean
 }
@@ -33,28 +42,49 @@ const maxBreaths = 3
 /** Port: resolves when the runtime has answered what is decided and read what has arrived; without it, at once. */
 export type Breath = () => Promise<void>
 
+/** What arrived together, and every request that brought it: copies in the same window share the outcome, failure included. */
+type WaitingRows = {
+  readonly drafts: readonly InboxDraft[]
+  readonly bytes: number
+  readonly requests: WaitingRequest[]
+}
+
+type WaitingRequest = {
+  readonly connectionKey: string
+  readonly rows: number
+  readonly bytes: number
+  readonly deadline: ReturnType<typeof setTimeout>
+  readonly resolve: (outcomes: Outcomes) => void
+  readonly reject: (error: GatewayError) => void
+}
+
+/** `onFailed` is told of every commit that failed. */
 export function createGroupCommit(
   accept: AcceptDrafts,
   limits: GroupCommitLimits = defaultLimits,
   breathe?: Breath,
+  onFailed?: () => void,
 ): Committer {
-  const waiting = createWaitingRoom(limits)
+  const waiting = new Map<string, WaitingRows>()
+  // Of every request that is not answered yet, whether its rows wait or are being stored.
+  const rowsByConnection = new Map<string, number>()
+  let waitingBytes = 0
   let isFlushing = false
   let hanging = 0
 
   const flushWaitingRows = async (): Promise<void> => {
     if (isFlushing) return
     isFlushing = true
-    while (waiting.size() > 0 && hanging < limits.maxHanging) {
+    while (waiting.size > 0 && hanging < limits.maxHanging) {
       // Requests that are already here belong into this commit, and the answers of the last one should not wait for it:
       // an embedded database stops the whole process while it works.
       for (let breaths = 0; breathe !== undefined && breaths < maxBreaths; breaths += 1) {
-        const size = waiting.size()
+        const { size } = waiting
         await breathe()
-        if (waiting.size() === size) break
+        if (waiting.size === size) break
       }
       hanging += 1
-      const work = commitBatch(accept, waiting.take()).finally(() => {
+      const work = commitBatch(takeBatch()).finally(() => {
         hanging -= 1
       })
       // A commit past its deadline goes on alone: its rows were answered "not stored" and will be delivered again.
@@ -63,133 +93,101 @@ export function createGroupCommit(
     isFlushing = false
   }
 
+  const takeBatch = (): readonly WaitingRows[] => {
+    const batch: WaitingRows[] = []
+    let count = 0
+    let bytes = 0
+    for (const [key, rows] of waiting) {
+      count += rows.drafts.length
+      bytes += rows.bytes
+      if (batch.length > 0 && (count > limits.maxRows || bytes > limits.maxBytes)) break
+      waiting.delete(key)
+      batch.push(rows)
+    }
+    return batch
+  }
+
+  /** Stores a batch; a fault that one inbound event may have caused is cornered by halving, so it takes no other along. */
+  const commitBatch = async (batch: readonly WaitingRows[]): Promise<void> => {
+    try {
+      // Every request after the first holds a copy of the same.
+      const outcomes = await accept(
+        batch.flatMap(({ drafts, requests: { length } }) =>
+          length <= 1 ? drafts : drafts.map((draft) => ({ ...draft, copies: length - 1 })),
+        ),
+      )
+      let at = 0
+      for (const { drafts, requests } of batch) {
+        const own: InboxOutcome[] = []
+        for (const end = at + drafts.length; at < end; at += 1) own.push(outcomes[at] ?? { kind: 'again' })
+        for (const [index, request] of requests.entries()) {
+          endWait(request)
+          request.resolve(index === 0 ? own : own.map(asCopy))
+        }
+      }
+    } catch (error) {
+      onFailed?.()
+      if (batch.length > 1 && mayBeOneRow(error)) {
+        const half = Math.ceil(batch.length / 2)
+        await commitBatch(batch.slice(0, half))
+        await commitBatch(batch.slice(half))
+        return
+      }
+      const reason = isGatewayError(error) ? error : acceptUnavailable('could not be stored', error)
+      for (const { requests } of batch)
+        for (const request of requests) {
+          endWait(request)
+          request.reject(reason)
+        }
+    }
+  }
+
+  const endWait = ({ connectionKey, rows, bytes, deadline }: WaitingRequest): void => {
+    clearTimeout(deadline)
+    waitingBytes -= bytes
+    const left = (rowsByConnection.get(connectionKey) ?? 0) - rows
+    if (left > 0) rowsByConnection.set(connectionKey, left)
+    else rowsByConnection.delete(connectionKey)
+  }
+
   return {
     isAnswered: () => hanging < limits.maxHanging,
     commit(drafts) {
       if (hanging >= limits.maxHanging)
         return Promise.reject(acceptUnavailable('cannot be stored: the database does not answer'))
-      const outcomes = waiting.add(drafts)
-      void flushWaitingRows()
-      return outcomes
+      const [first] = drafts
+      if (first === undefined) return Promise.resolve([])
+      const connectionKey = JSON.stringify([first.tenant, first.connection])
+      const key = `${connectionKey}${drafts.length === 1 ? draftKey(first) : JSON.stringify(drafts.map(draftKey))}`
+      let bytes = 0
+      for (const draft of drafts) bytes += draft.bytes
+      const rowsOfConnection = (rowsByConnection.get(connectionKey) ?? 0) + drafts.length
+      if (waitingBytes + bytes > limits.maxWaitingBytes || rowsOfConnection > limits.maxWaitingPerConnection)
+        return Promise.reject(overloaded())
+      waitingBytes += bytes
+      rowsByConnection.set(connectionKey, rowsOfConnection)
+      const rows = waiting.get(key) ?? { drafts, bytes, requests: [] }
+      waiting.set(key, rows)
+      return new Promise((resolve, reject) => {
+        const deadline = setTimeout(() => {
+          rows.requests.splice(rows.requests.indexOf(request), 1)
+          // No request waits for it any more and it will be delivered again: an outage must not fill the memory with it.
+          if (rows.requests.length === 0 && waiting.get(key) === rows) waiting.delete(key)
+          endWait(request)
+          reject(acceptUnavailable('was not stored in time'))
+        }, limits.deadlineMs)
+        const request = { connectionKey, rows: drafts.length, bytes, deadline, resolve, reject }
+        rows.requests.push(request)
+        void flushWaitingRows()
+      })
     },
   }
-}
-
-/** Stores a batch; a fault that one inbound event may have caused is cornered by halving, so it takes no other along. */
-async function commitBatch(accept: AcceptDrafts, batch: readonly WaitingRows[]): Promise<void> {
-  try {
-    const outcomes = await accept(batch.flatMap(withCopyCount))
-    let at = 0
-    for (const rows of batch) {
-      const own = rows.drafts.map((_, index) => outcomes[at + index] ?? ({ kind: 'again' } as const))
-      at += rows.drafts.length
-      resolveRows(rows, own)
-    }
-  } catch (error) {
-    if (batch.length === 1 || !mayBeOneRow(error)) {
-      for (const rows of batch) rejectRows(rows, error)
-      return
-    }
-    const half = Math.ceil(batch.length / 2)
-    await commitBatch(accept, batch.slice(0, half))
-    await commitBatch(accept, batch.slice(half))
-  }
-}
-
-/** Every request after the first holds a copy of the same. */
-function withCopyCount({ drafts, askers }: WaitingRows): readonly InboxDraft[] {
-  return askers.length <= 1 ? drafts : drafts.map((draft) => ({ ...draft, copies: askers.length - 1 }))
 }
 
 /** 57014 is the statement deadline: the batch may hold one row that is slow by itself. */
 function mayBeOneRow(error: unknown): boolean {
   if (!isGatewayError(error)) return false
   return error.code === 'storage_refused_row' || error.details['sqlstate'] === '57014'
-}
-
-// The rows that wait for the next commit: bounded by count and bytes, copies folded into the first of their kind. What arrived
-// together is stored together or not at all, so it waits together too.
-
-type WaitingLimits = {
-  readonly maxRows: number
-  readonly maxBytes: number
-  /** Rows of one connection that may wait for a commit; more is answered as overload. */
-  readonly maxWaitingPerConnection: number
-  readonly maxWaitingBytes: number
-  /** A row that is not stored by then is answered as unavailable; the platform will deliver it again. */
-  readonly deadlineMs: number
-}
-
-/** What arrived together, and every request that brought it: copies in the same window share the outcome, failure included. */
-type WaitingRows = { readonly drafts: readonly InboxDraft[]; readonly askers: Asker[] }
-type Outcomes = readonly InboxOutcome[]
-type Asker = { readonly resolve: (outcomes: Outcomes) => void; readonly reject: (error: GatewayError) => void }
-
-export type WaitingRoom = {
-  readonly add: (drafts: readonly InboxDraft[]) => Promise<Outcomes>
-  readonly take: () => readonly WaitingRows[]
-  readonly size: () => number
-}
-
-function createWaitingRoom(limits: WaitingLimits): WaitingRoom {
-  const waiting = new Map<string, WaitingRows>()
-  const perConnection = new Map<string, number>()
-  let bytes = 0
-
-  const countWeight = (weight: Weight, by: 1 | -1): void => {
-    bytes += by * weight.bytes
-    const left = (perConnection.get(weight.connectionKey) ?? 0) + by * weight.rows
-    if (left > 0) perConnection.set(weight.connectionKey, left)
-    else perConnection.delete(weight.connectionKey)
-  }
-  const isQueueFull = (weight: Weight): boolean =>
-    bytes + weight.bytes > limits.maxWaitingBytes ||
-    (perConnection.get(weight.connectionKey) ?? 0) + weight.rows > limits.maxWaitingPerConnection
-
-  return {
-    size: () => waiting.size,
-    add(drafts) {
-      const [first] = drafts
-      if (first === undefined) return Promise.resolve([])
-      const weight = { ...measureDrafts(drafts), connectionKey: JSON.stringify([first.tenant, first.connection]) }
-      if (isQueueFull(weight)) return Promise.reject(overloaded())
-      countWeight(weight, 1)
-      return rejectAtDeadline(limits.deadlineMs, (asker) => {
-        const key = `${weight.connectionKey}${drafts.length === 1 ? draftKey(first) : JSON.stringify(drafts.map(draftKey))}`
-        const rows = waiting.get(key) ?? { drafts, askers: [] }
-        waiting.set(key, rows)
-        rows.askers.push(asker)
-        return {
-          done: () => countWeight(weight, -1),
-          withdraw() {
-            rows.askers.splice(rows.askers.indexOf(asker), 1)
-            // No request waits for it any more and it will be delivered again: an outage must not fill the memory with it.
-            if (rows.askers.length === 0 && waiting.get(key) === rows) waiting.delete(key)
-          },
-        }
-      })
-    },
-    take() {
-      const batch: WaitingRows[] = []
-      let size = { rows: 0, bytes: 0 }
-      for (const [key, rows] of waiting) {
-        const weight = measureDrafts(rows.drafts)
-        size = { rows: size.rows + weight.rows, bytes: size.bytes + weight.bytes }
-        if (batch.length > 0 && (size.rows > limits.maxRows || size.bytes > limits.maxBytes)) break
-        waiting.delete(key)
-        batch.push(rows)
-      }
-      return batch
-    },
-  }
-}
-
-type Weight = { readonly connectionKey: string; readonly rows: number; readonly bytes: number }
-
-function measureDrafts(drafts: readonly InboxDraft[]): Pick<Weight, 'rows' | 'bytes'> {
-  let bytes = 0
-  for (const draft of drafts) bytes += draft.bytes
-  return { rows: drafts.length, bytes }
 }
 
 /** JSON texts and the rest: where one ends the next begins, so no content can imitate another key. */
@@ -199,20 +197,9 @@ function draftKey({ dedupe, content, once }: InboxDraft): string {
   return `${JSON.stringify(dedupe)}${proofs}${content}`
 }
 
-/** The first asker learns the outcomes; the others learn that theirs were copies. */
-function resolveRows({ askers }: WaitingRows, outcomes: Outcomes): void {
-  const [first, ...others] = askers
-  first?.resolve(outcomes)
-  if (others.length === 0) return
-  const copied = outcomes.map(
-    (each): InboxOutcome => (each.kind === 'accepted' ? { ...each, kind: 'duplicate' } : each),
-  )
-  for (const asker of others) asker.resolve(copied)
-}
-
-function rejectRows({ askers }: WaitingRows, error: unknown): void {
-  const reason = isGatewayError(error) ? error : acceptUnavailable('could not be stored', error)
-  for (const asker of askers) asker.reject(reason)
+/** The first request learns the outcome; the others learn that theirs was a copy. */
+function asCopy(outcome: InboxOutcome): InboxOutcome {
+  return outcome.kind === 'accepted' ? { ...outcome, kind: 'duplicate' } : outcome
 }
 
 function acceptUnavailable(what: string, cause?: unknown): GatewayError {
@@ -223,33 +210,6 @@ function acceptUnavailable(what: string, cause?: unknown): GatewayError {
 function overloaded(): GatewayError {
   const message = '[inbound] too many messages wait to be stored; deliver again later'
   return new GatewayError('storage_overloaded', message, { retryable: true })
-}
-
-type Asked = { readonly done: () => void; readonly withdraw: () => void }
-
-/** `ask` answers how to withdraw what was asked, and what to do when it is over. */
-function rejectAtDeadline(ms: number, ask: (asker: Asker) => Asked): Promise<Outcomes> {
-  return new Promise((resolve, reject) => {
-    const endWait = (): void => {
-      clearTimeout(timer)
-      asked.done()
-    }
-    const timer = setTimeout(() => {
-      asked.withdraw()
-      endWait()
-      reject(acceptUnavailable('was not stored in time'))
-    }, ms)
-    const asked = ask({
-      resolve(outcomes) {
-        endWait()
-        resolve(outcomes)
-      },
-      reject(error) {
-        endWait()
-        reject(error)
-      },
-    })
-  })
 }
 
 // Runtimes whose requests share nothing commit every inbound event on its own.

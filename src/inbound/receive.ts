@@ -8,6 +8,7 @@ import type { Db } from '../db/client.ts'
 import type { Resubmission } from '../db/receipts.ts'
 import { findReceipt, findRejectedEvent, markEventRedriven, resubmitMessage } from '../db/receipts.ts'
 import { changesAnything } from '../db/records.ts'
+import { newTraceId } from '../lib/ids.ts'
 import { errorLogFields, type Log } from '../lib/log.ts'
 import { isWatched } from '../turns/admit.ts'
 import { hasFiles } from '../turns/file-part.ts'
@@ -15,7 +16,6 @@ import type { GatewayConnection } from '../turns/gateway-connection.ts'
 import type { Wakeups } from '../turns/services.ts'
 import { claimFiles } from '../turns/turn-files.ts'
 import type { ReceiveServices } from './receive-services.ts'
-import { newTraceId, type RequestTrace, startRequestTrace } from './request-context.ts'
 import {
   chargeUnprovenMessages,
   countMessageBytes,
@@ -26,7 +26,15 @@ import {
   type Spent,
   tooManyMessages,
 } from './sender-limits.ts'
-import { isRejectedRaw, keepUnreadable, storeEvents, storeRejectedEvent, type Unreadable } from './store-events.ts'
+import {
+  isRejectedRaw,
+  keepUnreadable,
+  type RequestTrace,
+  startRequestTrace,
+  storeEvents,
+  storeRejectedEvent,
+  type Unreadable,
+} from './store-events.ts'
 import { maxStrangerBytes } from './stored-copy.ts'
 
 export type Received =
@@ -72,17 +80,22 @@ export async function receive(
   isPulled = false,
 ): Promise<Received> {
   const entry = startRequestTrace(deps, request.headers['traceparent'])
-  return withFailureLog(deps, at, entry, () => verifyRequest(deps, at, request, { entry, isPulled }))
+  try {
+    return await verifyRequest(deps, at, request, { entry, isPulled })
+  } catch (error) {
+    reportFailure(deps, at, entry, error)
+    throw error
+  }
 }
 
 /** Accepts for channels that answer their own requests: the adapter has verified and read what is taken here. */
-export function acceptMessages(
+export async function acceptMessages(
   deps: ReceiveDeps,
   at: GatewayConnection,
   messages: readonly InboundMessage[],
   entry: RequestTrace,
 ): Promise<readonly AcceptResult[]> {
-  return withFailureLog(deps, at, entry, async () => {
+  try {
     if ((await deps.senderLimits.ask(at, messages)) !== undefined) {
       deps.meter.received(at.key, 'limited', tooManyMessages)
       return [{ kind: 'refused', reason: tooManyMessages }]
@@ -92,8 +105,11 @@ export function acceptMessages(
     if (judged?.kind === 'spent') return [{ kind: 'refused', reason: reportSpent(deps, at, judged, entry).reason }]
     const claimed = await claimFiles(deps, at, judged?.events ?? messages)
     if (claimed.kind !== 'claimed') return [{ kind: 'refused', reason: claimed.code }]
-    return storeEvents(deps, at, claimed.events, entry)
-  })
+    return await storeEvents(deps, at, claimed.events, entry)
+  } catch (error) {
+    reportFailure(deps, at, entry, error)
+    throw error
+  }
 }
 
 /** Nothing is stored about a rejected sender. */
@@ -107,20 +123,15 @@ export function logRejectedRequest(
   deps.meter.received(at.key, 'rejected', reason)
 }
 
-async function withFailureLog<T>(
+function reportFailure(
   deps: { readonly log: Log; readonly meter: Meter },
   at: GatewayConnection,
-  entry: RequestTrace,
-  work: () => Promise<T>,
-): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    const facts = errorLogFields(error, 'internal')
-    deps.log.warn('accept_failed', { connection: at.key, trace: entry.trace, ...facts })
-    deps.meter.received(at.key, 'failed', facts.code ?? '')
-    throw error
-  }
+  { trace }: RequestTrace,
+  error: unknown,
+): void {
+  const facts = errorLogFields(error, 'internal')
+  deps.log.warn('accept_failed', { connection: at.key, trace, ...facts })
+  deps.meter.received(at.key, 'failed', facts.code ?? '')
 }
 
 /** Counted, and said by the log once a day: a flood does not fill the log either. */
@@ -193,8 +204,7 @@ async function applySenderLimits(
   const mayComeLater = at.adapter.capabilities.redelivers === true || isWatched(at)
   // What comes again by itself waits where it is fetched from: it is fetched no faster than it is taken.
   if (isPulled && mayComeLater) return undefined
-  const messages = events.filter((each) => each.kind === 'message')
-  const seconds = await deps.senderLimits.ask(at, messages)
+  const seconds = await deps.senderLimits.ask(at, events)
   if (seconds === undefined) return undefined
   deps.meter.received(at.key, 'limited', tooManyMessages)
   return { kind: 'limited', reason: tooManyMessages, seconds, isDropped: !mayComeLater, trace: entry.trace }

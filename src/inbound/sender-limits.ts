@@ -201,7 +201,7 @@ function senderAccessContext(
 
 export type SenderLimits = {
   /** Undefined: it is taken. Else the seconds after which it may come again. */
-  ask(at: GatewayConnection, messages: readonly InboundMessage[]): Promise<number | undefined>
+  ask(at: GatewayConnection, events: readonly InboundEvent[]): Promise<number | undefined>
 }
 
 /** A sender found to be known stays so for a while; one found unknown is not looked up again with every message. */
@@ -240,9 +240,8 @@ export function createSenderLimits(deps: LimitDeps): SenderLimits {
     return state
   }
   return {
-    async ask(at, messages) {
-      // What takes something back or changes it is never kept out: without it the first words would count.
-      const message = messages.find(({ message: { channel } }) => (channel?.event ?? 'new') === 'new')
+    async ask(at, events) {
+      const message = firstNewMessage(events)
       const state = connectionState(at)
       if (message === undefined || (state.all ?? state.each) === undefined) return undefined
       const { subject } = message
@@ -263,6 +262,13 @@ export function createSenderLimits(deps: LimitDeps): SenderLimits {
       return seconds
     },
   }
+}
+
+/** What takes something back or changes it is never kept out: without it the first words would count. */
+function firstNewMessage(events: readonly InboundEvent[]): InboundMessage | undefined {
+  for (const event of events)
+    if (event.kind === 'message' && (event.message.channel?.event ?? 'new') === 'new') return event
+  return undefined
 }
 
 export const tooManyMessages = 'too_many_messages'

@@ -10,12 +10,13 @@ import {
   type RawRequest,
   textOf,
 } from '../contract/index.ts'
-import type { InboundOutcome } from '../contract/metrics.ts'
+import type { InboundOutcome, Meter } from '../contract/metrics.ts'
 import type { AcceptResult } from '../contract/results.ts'
 import { type ValidationScope, validateMessage } from '../contract/validate-message.ts'
 import type { InboxDraft } from '../db/inbox-row.ts'
 import { areStorable, changesAnything } from '../db/records.ts'
 import type { IdSource } from '../lib/ids.ts'
+import { newTraceId, parseTraceparent } from '../lib/ids.ts'
 import type { JsonObject } from '../lib/json-value.ts'
 import type { Log } from '../lib/log.ts'
 import type { PresenceService } from '../outbound/presence.ts'
@@ -24,16 +25,14 @@ import type { GatewayConnection } from '../turns/gateway-connection.ts'
 import type { Wakeups } from '../turns/services.ts'
 import {
   type AcceptContext,
+  acceptDrafts,
   createRejectedEventDraft,
   type KeptEventFacts,
   messageDraft,
   refusedDraft,
   sanitizeMessage,
-  storeDrafts,
 } from './accept.ts'
-import { parseChatCommand } from './chat-command.ts'
 import type { ReceiveServices } from './receive-services.ts'
-import { acceptContext, createAcceptReporter, type RequestTrace } from './request-context.ts'
 import { routeToAgent } from './route-to-agent.ts'
 import { type JudgedMessage, withForwarded } from './sender-limits.ts'
 import { maxStrangerBytes } from './stored-copy.ts'
@@ -47,30 +46,33 @@ export async function storeEvents(
 ): Promise<readonly AcceptResult[]> {
   const context = acceptContext(at, entry)
   const prepared: Prepared[] = []
+  const drafts: InboxDraft[] = []
   for (const event of events) {
     // What needs no waiting is not waited for: each wait is a round through the runtime's queue.
-    if (event.kind === 'ignored') prepared.push(await prepareIgnoredEvent(deps, at, event, context))
-    else
-      prepared.push(
-        prepareMessage(deps, at, event.forwarded === undefined ? event : await withForwarded(deps, event), context),
-      )
+    const each =
+      event.kind === 'ignored'
+        ? await prepareIgnoredEvent(deps, at, event, context)
+        : prepareMessage(deps, at, event.forwarded === undefined ? event : await withForwarded(deps, event), context)
+    prepared.push(each)
+    if (each.draft !== undefined) drafts.push(each.draft)
   }
-  const kept = prepared.filter((each) => each.draft !== undefined)
-  const acceptances = await storeDrafts(
-    deps,
-    kept.flatMap(({ draft }) => draft ?? []),
-  )
-  const report = createAcceptReporter(deps, context, entry)
-  for (const each of prepared) if (each.draft === undefined) each.onStored(undefined)
-  return kept.map(({ outcome, reason, onStored }, index) => {
-    const acceptance = acceptances[index] ?? { kind: 'duplicate', inboxId: '' }
-    onStored(acceptance)
-    return report(
-      outcome ?? acceptance.kind,
-      outcome === undefined && 'reason' in acceptance ? acceptance.reason : reason,
+  const stored = await acceptDrafts(deps, drafts)
+  const acceptances: AcceptResult[] = []
+  for (const { draft, outcome, reason, onStored } of prepared) {
+    if (draft === undefined) {
+      onStored?.(undefined)
+      continue
+    }
+    const acceptance = stored[acceptances.length] ?? { kind: 'duplicate', inboxId: '' }
+    acceptances.push(acceptance)
+    onStored?.(acceptance)
+    reportAcceptance(deps, at, entry, {
+      meant: outcome ?? acceptance.kind,
+      reason: outcome === undefined && 'reason' in acceptance ? acceptance.reason : reason,
       acceptance,
-    )
-  })
+    })
+  }
+  return acceptances
 }
 
 /** One of the things that came together, on its way into the commit. */
@@ -80,7 +82,7 @@ type Prepared = {
   /** What it is counted as where it is new; undefined: as what it was accepted. */
   readonly outcome: InboundOutcome | undefined
   readonly reason: string
-  readonly onStored: (acceptance: AcceptResult | undefined) => void
+  readonly onStored?: (acceptance: AcceptResult | undefined) => void
 }
 
 async function prepareIgnoredEvent(
@@ -118,7 +120,7 @@ function prepareUnstorableEvent(
 ): Prepared {
   const reason = 'effect_invalid'
   const rejected = { raw, deliveryId, subject: subject ?? null, reason, state: 'dead', content: '', once } as const
-  return { draft: createRejectedEventDraft(deps, rejected, context), outcome: 'unreadable', reason, onStored: () => {} }
+  return { draft: createRejectedEventDraft(deps, rejected, context), outcome: 'unreadable', reason }
 }
 
 function showNew(
@@ -147,20 +149,15 @@ function prepareMessage(
   const checked = checkEvent(deps, event)
   if (checked.kind === 'message' && event.refusal !== undefined) {
     const { refusal } = event
-    return {
-      draft: refusedDraft(deps, checked.event, context, refusal),
-      outcome: 'refused',
-      reason: refusal,
-      onStored() {},
-    }
+    return { draft: refusedDraft(deps, checked.event, context, refusal), outcome: 'refused', reason: refusal }
   }
   if (checked.kind === 'message') {
     const draft = messageDraft(deps, checked.event, context, routeToAgent(deps, at, checked.event))
-    const onMessageStored = (acceptance: AcceptResult | undefined): void => {
+    const wakeTurns = (acceptance: AcceptResult | undefined): void => {
       // A command is not to wait for a slot, even where every turn is taken.
-      if (acceptance?.kind === 'accepted') deps.wakeups.turns.notify(isChatCommand(checked.event.message))
+      if (acceptance?.kind === 'accepted') deps.wakeups.turns.notify(draft.isControl === true)
     }
-    return { draft, outcome: undefined, reason: '', onStored: onMessageStored }
+    return { draft, outcome: undefined, reason: '', onStored: wakeTurns }
   }
   const { state, reason, path } = checked
   if (path !== undefined)
@@ -170,7 +167,7 @@ function prepareMessage(
   const raw = event.message.channel?.caller === undefined ? event.message.raw : null
   const rejected = { state, reason, deliveryId, raw, content: '', subject, once }
   const outcome = state === 'dead' ? 'unreadable' : 'ignored'
-  return { draft: createRejectedEventDraft(deps, rejected, context), outcome, reason, onStored: () => {} }
+  return { draft: createRejectedEventDraft(deps, rejected, context), outcome, reason }
 }
 
 /** Not awaited: the request is answered meanwhile. */
@@ -183,8 +180,61 @@ function showOpened(
   if (to !== undefined) void deps.presence.show(at.adapter, to, 'opened', { starters })
 }
 
-function isChatCommand(message: NormalizedMessage): boolean {
-  return parseChatCommand(message, controlNames) !== undefined
+// The request that brought an inbound event: whose trace it belongs to, and what the log and the metrics are told of it.
+
+/** Whose trace an inbound event belongs to, and since when we look at it. */
+export type RequestTrace = { readonly trace: string; readonly startedAt: number }
+
+/** A request comes in, as part of the trace that it names, if it names one. */
+export function startRequestTrace(
+  deps: { readonly newId: IdSource; readonly monotonicMs: () => number },
+  traceparent: string | undefined,
+): RequestTrace {
+  return { trace: parseTraceparent(traceparent) ?? newTraceId(deps), startedAt: deps.monotonicMs() }
+}
+
+export function acceptContext(at: GatewayConnection, { trace }: RequestTrace): AcceptContext {
+  return {
+    connection: at.connection,
+    connectionKey: at.key,
+    horizonMs: at.adapter.capabilities.horizonMs,
+    traceId: trace,
+    controlNames,
+  }
+}
+
+type ReportDeps = { readonly monotonicMs: () => number; readonly log: Log; readonly meter: Meter }
+
+/**
+ * One line and one count per inbound event, once it is committed. What was there before is a duplicate, whatever it holds; what is new
+ * counts as `meant`.
+ */
+export function reportAcceptance(
+  deps: ReportDeps,
+  at: GatewayConnection,
+  { trace, startedAt }: RequestTrace,
+  { meant, reason: given, acceptance }: AcceptReport,
+): void {
+  const reason = acceptance.kind === 'duplicate' && acceptance.isReplay === true ? 'replayed' : given
+  const outcome = acceptance.kind === 'accepted' ? meant : acceptance.kind
+  const ms = deps.monotonicMs() - startedAt
+  const inbox = 'inboxId' in acceptance ? acceptance.inboxId : null
+  deps.log.info('message_received', {
+    connection: at.key,
+    trace,
+    inbox,
+    outcome,
+    reason: reason === '' ? null : reason,
+    ms: Math.round(ms),
+  })
+  deps.meter.received(at.key, outcome, reason)
+  deps.meter.committed(at.key, ms)
+}
+
+export type AcceptReport = {
+  readonly meant: InboundOutcome
+  readonly reason: string
+  readonly acceptance: AcceptResult
 }
 
 // What an adapter returned is checked before it is stored.
@@ -215,7 +265,7 @@ export function checkEvent(
 
 /** Blank text and nothing else. A file without words is a message; so is the withdrawal of one. */
 function isEmptyMessage({ parts, channel }: NormalizedMessage): boolean {
-  return channel?.event !== 'delete' && parts.every((part) => part.kind === 'text') && textOf(parts).trim() === ''
+  return textOf(parts).trim() === '' && channel?.event !== 'delete' && parts.every((part) => part.kind === 'text')
 }
 
 // Rejected and unparsable events: what is kept of an event that became no message, so that none vanishes.
@@ -247,13 +297,10 @@ async function storeRejectedDraft(
     entry,
   }: { readonly rejected: KeptEventFacts; readonly outcome: InboundOutcome; readonly entry: RequestTrace },
 ): Promise<AcceptResult> {
-  const context = acceptContext(at, entry)
-  const [acceptance] = await storeDrafts(deps, [createRejectedEventDraft(deps, rejected, context)])
-  return createAcceptReporter(deps, context, entry)(
-    outcome,
-    rejected.reason,
-    acceptance ?? { kind: 'duplicate', inboxId: '' },
-  )
+  const [stored] = await acceptDrafts(deps, [createRejectedEventDraft(deps, rejected, acceptContext(at, entry))])
+  const acceptance = stored ?? { kind: 'duplicate', inboxId: '' }
+  reportAcceptance(deps, at, entry, { meant: outcome, reason: rejected.reason, acceptance })
+  return acceptance
 }
 
 /** What is kept of bytes that became no message: enough to see what they were. */

@@ -42,36 +42,30 @@ export function redactRaw(raw: unknown): JsonObject {
 function redact(value: unknown, depth: number, size: Size): Json {
   size.atMost += 8
   if (depth > maxDepth) return '[nested too deep]'
-  if (typeof value === 'string') return redactText(value, size)
+  if (typeof value === 'string') {
+    const shown = hint.test(value)
+      ? cleanText(value).replace(secretValue, '[redacted]').replace(secretQuery, '$1[redacted]')
+      : value
+    size.atMost += shown.length
+    return shown
+  }
   if (value === null || typeof value === 'boolean' || typeof value === 'number') return value
   if (Array.isArray(value)) return value.map((item) => redact(item, depth + 1, size))
-  if (typeof value === 'object') return redactRawFields(value as Record<string, unknown>, depth, size)
-  return null
+  return typeof value === 'object' ? redactFields(value as Record<string, unknown>, depth, size) : null
 }
 
-function redactText(text: string, size: Size): string {
-  const shown = hint.test(text)
-    ? cleanText(text).replace(secretValue, '[redacted]').replace(secretQuery, '$1[redacted]')
-    : text
-  size.atMost += shown.length
-  return shown
-}
-
-function redactRawFields(fields: Record<string, unknown>, depth: number, size: Size): JsonObject {
+function redactFields(fields: Record<string, unknown>, depth: number, size: Size): JsonObject {
   const copy: Record<string, Json> = {}
+  // The signature of evidence from another gateway is called just `value`.
+  const isAttestation = fields['type'] === 'signed-attestation'
   for (const key of Object.keys(fields)) {
     const value = fields[key]
     const mayHold = typeof value === 'string' || (typeof value === 'object' && value !== null)
-    const isSecret = mayHold && (secretKey.test(key) || isSignature(key, fields))
+    const isSecret = mayHold && (secretKey.test(key) || (isAttestation && key === 'value'))
     copy[cleanText(key)] = isSecret ? '[redacted]' : redact(value, depth + 1, size)
     size.atMost += key.length + 8
   }
   return copy
-}
-
-/** The signature of evidence from another gateway is called just `value`. */
-function isSignature(key: string, fields: Record<string, unknown>): boolean {
-  return key === 'value' && fields['type'] === 'signed-attestation'
 }
 
 // What is kept of a message whose sender is not admitted: a few kilobytes of text, no files, no original. Pure.

@@ -30,8 +30,10 @@ export async function verifyHmacSha256(
   { expectedPrefix = 'sha256=', allowRawHex = false }: HmacHeaderOptions = {},
 ): Promise<boolean> {
   if (secret === '' || header === undefined) return false
-  const claimed = claimedHex(header.trim(), expectedPrefix, allowRawHex)
-  if (claimed === undefined) return false
+  const given = header.trim()
+  const hasPrefix = expectedPrefix !== '' && given.startsWith(expectedPrefix)
+  const claimed = (hasPrefix ? given.slice(expectedPrefix.length) : given).toLowerCase()
+  if ((!hasPrefix && !allowRawHex) || !hexPattern.test(claimed)) return false
   return equalInConstantTime(claimed, toHex(await hmac.sha256(secret, rawBody)))
 }
 
@@ -58,13 +60,6 @@ function unsharedBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   return bytes.buffer instanceof ArrayBuffer
     ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     : new Uint8Array(bytes)
-}
-
-function claimedHex(header: string, prefix: string, allowRawHex: boolean): string | undefined {
-  const hasPrefix = prefix !== '' && header.startsWith(prefix)
-  if (!hasPrefix && !allowRawHex) return undefined
-  const hex = (hasPrefix ? header.slice(prefix.length) : header).toLowerCase()
-  return hexPattern.test(hex) ? hex : undefined
 }
 
 // Signatures by a key pair: whoever has the public key can check them, and only its owner can make them.

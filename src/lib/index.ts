@@ -61,6 +61,7 @@ export { abortable, settleWithin, sleep, withTimeout } from './time.ts'
 export type { Misfit, Reading, WireRule } from './wire-reader.ts'
 export {
   misfit,
+  readWire,
   wireArray,
   wireBoolean,
   wireDefault,

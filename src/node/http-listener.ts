@@ -8,7 +8,7 @@ import type { AppDeps } from '../api/deps.ts'
 import { asProblem } from '../api/http-answers.ts'
 import { answerWebhook, errorToAnswer, findConnection, screenWebhook } from '../api/webhook.ts'
 import type { RequestSource } from '../contract/inbound-event.ts'
-import type { RequestHead, TransportAnswer } from '../contract/index.ts'
+import type { RawRequest, RequestHead, TransportAnswer } from '../contract/index.ts'
 import type { GatewayConnection } from '../turns/gateway-connection.ts'
 import { joinedHeaders } from './incoming-request.ts'
 import type { PublicUrlCheck } from './public-url-check.ts'
@@ -36,22 +36,23 @@ export function createHttpListener(
   answerCheck: PublicUrlCheck['answer'],
 ): HttpListener {
   let handle: Handle = startingResponse
+  let receiver: WebhookReceiver | undefined
   const answer = getRequestListener((request, env) => {
     const response = handle(request, env)
     return response instanceof Promise
       ? response.then((late) => unlessAlreadySent(late, env))
       : unlessAlreadySent(response, env)
   })
-  // It answers every failure itself; its promise only tells when it is done.
-  const serve: RequestListener = (incoming, outgoing) => void answer(incoming, outgoing)
-  let listen = serve
   return {
-    listener: (incoming, outgoing) => {
-      if (!answerCheck(incoming, outgoing)) listen(incoming, outgoing)
+    listener(incoming, outgoing) {
+      if (answerCheck?.(incoming, outgoing) === true) return
+      if (receiver !== undefined && receivePlainWebhook(receiver, incoming, outgoing)) return
+      // It answers every failure itself; its promise only tells when it is done.
+      void answer(incoming, outgoing)
     },
     open(deps) {
       handle = createApp(deps).fetch
-      listen = createWebhookListener({ ...deps, sourceOf }, serve)
+      receiver = { ...deps, sourceOf, webhooks: listWebhooks(deps) }
     },
   }
 }
@@ -59,11 +60,13 @@ export function createHttpListener(
 // Webhooks bypass the app: making a web Request and Response of each costs more than the signature and the JSON together. Only
 // the plain case is taken; whatever is unusual goes to the app, which answers the same.
 
-type WebhookListenerDeps = Pick<
+type WebhookReceiver = Pick<
   AppDeps,
   'gateway' | 'rejections' | 'failpoint' | 'log' | 'maxBodyBytes' | 'newTrace' | 'now'
 > & {
   readonly sourceOf: (incoming: IncomingMessage) => RequestSource
+  /** By their paths. */
+  readonly webhooks: ReadonlyMap<string, GatewayConnection>
 }
 
 /** Nothing escaped, nothing asked for behind it: what is read here is what the app's router would read. */
@@ -72,54 +75,52 @@ const hookPath = /^\/hooks\/([\w-]+)\/([\w-]+)$/
 const plainText = { 'content-type': 'text/plain;charset=UTF-8' }
 const length = /^\d{1,10}$/
 
-/** `rest` serves everything that is not a plain webhook of a known connection. */
-function createWebhookListener(deps: WebhookListenerDeps, rest: RequestListener): RequestListener {
-  const known = new Map<string, GatewayConnection | undefined>()
+function listWebhooks(deps: Pick<AppDeps, 'gateway'>): ReadonlyMap<string, GatewayConnection> {
+  const webhooks = new Map<string, GatewayConnection>()
   for (const { adapter, connection } of deps.gateway.connections) {
     const path = `/hooks/${adapter.channel}/${connection.id}`
-    if (hookPath.test(path)) known.set(path, findConnection(deps, adapter.channel, connection.id))
+    const at = findConnection(deps, adapter.channel, connection.id)
+    if (at !== undefined && hookPath.test(path)) webhooks.set(path, at)
   }
-  return (incoming, outgoing) => {
-    const at = incoming.method === 'POST' ? known.get(incoming.url ?? '') : undefined
-    const headers = at === undefined ? {} : joinedHeaders(incoming.rawHeaders)
-    if (at === undefined || !isPlainWebhook(headers, deps.maxBodyBytes)) return rest(incoming, outgoing)
-    const receivedAt = new Date(deps.now()).toISOString()
-    const head: RequestHead = { headers, receivedAt, from: deps.sourceOf(incoming) }
-    const screened = screenWebhook(deps, at, head)
-    if (screened !== undefined) return sendWebhookAnswer(outgoing, asProblem(screened))
-    // A request that breaks off is dropped: nothing of it is taken, and no client waits for an answer.
-    return collectBody(incoming, (bytes) => void handleWebhookExchange(deps, at, { bytes, head, outgoing }))
-  }
+  return webhooks
 }
 
-/** A declared length is enforced by the server. Without one, or with too much, the app decides. */
-function isPlainWebhook(headers: Readonly<Record<string, string>>, maxBytes: number): boolean {
+/** False: it is not a plain webhook of a known connection, and nothing was read of it. */
+function receivePlainWebhook(receiver: WebhookReceiver, incoming: IncomingMessage, outgoing: ServerResponse): boolean {
+  const at = incoming.method === 'POST' ? receiver.webhooks.get(incoming.url ?? '') : undefined
+  if (at === undefined) return false
+  const headers = joinedHeaders(incoming.rawHeaders)
+  // A declared length is enforced by the server. Without one, or with too much, the app decides.
   const declared = headers['content-length'] ?? ''
-  return length.test(declared) && Number(declared) <= maxBytes && headers['transfer-encoding'] === undefined
-}
-
-function collectBody(incoming: IncomingMessage, done: (bytes: Uint8Array) => void): void {
+  if (!length.test(declared) || Number(declared) > receiver.maxBodyBytes) return false
+  if (headers['transfer-encoding'] !== undefined) return false
+  const receivedAt = new Date(receiver.now()).toISOString()
+  const head: RequestHead = { headers, receivedAt, from: receiver.sourceOf(incoming) }
+  const screened = screenWebhook(receiver, at, head)
+  if (screened !== undefined) {
+    sendWebhookAnswer(outgoing, asProblem(screened))
+    return true
+  }
   const chunks: Uint8Array[] = []
   incoming.on('data', (chunk: Uint8Array) => chunks.push(chunk))
-  incoming.on('end', () => done(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)))
+  // A request that breaks off is dropped: nothing of it is taken, and no client waits for an answer.
+  incoming.on('end', () => {
+    const bytes = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)
+    void answerPlainWebhook(receiver, at, { ...head, bytes }, outgoing)
+  })
+  return true
 }
 
-type Exchange = {
-  readonly bytes: Uint8Array
-  readonly head: RequestHead
-  readonly outgoing: ServerResponse
-}
-
-async function handleWebhookExchange(
-  deps: WebhookListenerDeps,
+async function answerPlainWebhook(
+  receiver: WebhookReceiver,
   at: GatewayConnection,
-  exchange: Exchange,
+  request: RawRequest,
+  outgoing: ServerResponse,
 ): Promise<void> {
-  const { bytes, head, outgoing } = exchange
   try {
-    sendWebhookAnswer(outgoing, asProblem(await answerWebhook(deps, at, { ...head, bytes })))
+    sendWebhookAnswer(outgoing, asProblem(await answerWebhook(receiver, at, request)))
   } catch (error) {
-    sendWebhookAnswer(outgoing, errorToAnswer(deps, error))
+    sendWebhookAnswer(outgoing, errorToAnswer(receiver, error))
   }
 }
 

@@ -38,42 +38,30 @@ export function createHttpServer(listener: RequestListener, limits: HttpLimits, 
     sendRefusal(outgoing, requestRefusedAnswer(reason))
     setTimeout(() => socket.destroy(), maxRefusalMs).unref()
   }
-  const trackBody = (incoming: TrackedMessage, outgoing: ServerResponse): boolean => {
-    const { headers, socket, url = '' } = incoming
-    const declared = headers['content-length']
-    if (headers['transfer-encoding'] === undefined && Number(declared ?? 0) === 0) return true
-    const body = budget.begin({
-      address: sharedAddress(socket.remoteAddress),
-      declaredBytes: declared === undefined ? undefined : Number(declared),
-      isWebhook: url.startsWith('/hooks/'),
-      refuse: (reason) => refuseRequest(incoming, outgoing, reason),
-    })
-    incoming.tracked = body
-    // Closed once it is answered or the caller is gone: by then nothing holds the bytes.
-    outgoing.once('close', () => {
-      body?.end()
-      // What was not read would keep the connection for as long as the rest takes.
-      if (!incoming.complete && !socket.destroyed) setTimeout(() => closeUnreadConnection(incoming), lingerMs).unref()
-    })
-    return body !== undefined
-  }
-  const handleIncoming = (incoming: TrackedMessage, outgoing: ServerResponse, isAsked: boolean): void => {
-    const { socket } = incoming
+  const handleIncoming = (incoming: TrackedMessage, outgoing: ServerResponse): void => {
+    const { headers, rawHeaders, socket, url = '' } = incoming
     if (!bounds.begin(socket)) return
     answering.set(socket, outgoing)
-    outgoing.once('close', () => bounds.finish(socket))
-    const hasRoom = trackBody(incoming, outgoing)
-    const reason = incoming.rawHeaders.length > limits.maxHeaders * 2 ? 'too_many_headers' : 'bodies_full'
-    if (!hasRoom || reason === 'too_many_headers') {
-      refuseRequest(incoming, outgoing, reason)
-      return
-    }
-    // Not before a handler wants the body: a client refused by its headers never sends it.
-    if (isAsked)
-      incoming.onWanted = () => {
-        if (!outgoing.headersSent) outgoing.writeContinue()
-      }
-    listener(incoming, outgoing)
+    const declared = headers['content-length']
+    const hasBody = headers['transfer-encoding'] !== undefined || Number(declared ?? 0) !== 0
+    if (hasBody)
+      incoming.tracked = budget.begin({
+        address: sharedAddress(socket.remoteAddress),
+        declaredBytes: declared === undefined ? undefined : Number(declared),
+        isWebhook: url.startsWith('/hooks/'),
+        refuse: (reason) => refuseRequest(incoming, outgoing, reason),
+      })
+    // Closed once it is answered or the caller is gone: by then nothing holds the bytes.
+    outgoing.once('close', () => {
+      bounds.finish(socket)
+      incoming.tracked?.end()
+      // What was not read would keep the connection for as long as the rest takes.
+      if (hasBody && !incoming.complete && !socket.destroyed)
+        setTimeout(() => closeUnreadConnection(incoming), lingerMs).unref()
+    })
+    if (rawHeaders.length > limits.maxHeaders * 2) refuseRequest(incoming, outgoing, 'too_many_headers')
+    else if (hasBody && incoming.tracked === undefined) refuseRequest(incoming, outgoing, 'bodies_full')
+    else listener(incoming, outgoing)
   }
 
   const server = createServer(
@@ -85,9 +73,15 @@ export function createHttpServer(listener: RequestListener, limits: HttpLimits, 
       maxHeaderSize: limits.maxHeaderBytes,
       connectionsCheckingInterval: sweepMs,
     },
-    (incoming, outgoing) => handleIncoming(incoming, outgoing, false),
+    handleIncoming,
   )
-  server.on('checkContinue', (incoming: TrackedMessage, outgoing) => handleIncoming(incoming, outgoing, true))
+  server.on('checkContinue', (incoming: TrackedMessage, outgoing) => {
+    // Not before a handler wants the body: a client refused by its headers never sends it.
+    incoming.onWanted = () => {
+      if (!outgoing.headersSent) outgoing.writeContinue()
+    }
+    handleIncoming(incoming, outgoing)
+  })
   server.on('connection', bounds.admit)
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     const reason = parserErrorRefusal(error)
@@ -259,28 +253,25 @@ export function createBodyBudget(limits: BudgetLimits, now: () => number): BodyB
   const sums = { held: 0, large: 0, leaving: 0 }
 
   /** What is being refused counts in the whole until it is gone, and in no client's share. */
-  const addToShares = ({ isLarge, facts: { address } }: Entry, bytes: number): void => {
-    if (isLarge) sums.large += bytes
+  const holdBytes = (entry: Entry, bytes: number): void => {
+    entry.held += bytes
+    sums.held += bytes
+    if (entry.state === 'refused') {
+      sums.leaving += bytes
+      return
+    }
+    if (entry.isLarge) sums.large += bytes
+    const { address } = entry.facts
     if (address === undefined) return
     const sum = (byAddress.get(address) ?? 0) + bytes
     if (sum <= 0) byAddress.delete(address)
     else byAddress.set(address, sum)
   }
-  const holdBytes = (entry: Entry, bytes: number): void => {
-    entry.held += bytes
-    sums.held += bytes
-    if (entry.state === 'refused') sums.leaving += bytes
-    else addToShares(entry, bytes)
-  }
-  const markLargeBody = (entry: Entry): void => {
-    if (entry.isLarge || Math.max(entry.received, entry.facts.declaredBytes ?? 0) <= smallBytes) return
-    entry.isLarge = true
-    sums.large += entry.held
-  }
   const refuseBody = (entry: Entry, reason: BodyRefusal): void => {
+    const { held } = entry
+    holdBytes(entry, -held)
     entry.state = 'refused'
-    sums.leaving += entry.held
-    addToShares(entry, -entry.held)
+    holdBytes(entry, held)
     entry.facts.refuse(reason)
   }
   /** Who has to make room before this one may have so many bytes more; undefined: there is room. */
@@ -305,26 +296,6 @@ export function createBodyBudget(limits: BudgetLimits, now: () => number): BodyB
     refuseBody(oldest, 'bodies_full')
     return crowdingBodies(entry, bytes) === undefined
   }
-  const takeBodyBytes = (entry: Entry, bytes: number): boolean => {
-    if (entry.state !== 'reading') return false
-    entry.received += bytes
-    entry.pieces += 1
-    markLargeBody(entry)
-    if (entry.pieces > freePieces + entry.received / minPieceBytes) {
-      refuseBody(entry, 'body_fragmented')
-      return false
-    }
-    // What was declared is held already; a body that does not say its length is given room step by step.
-    const more = entry.received + entry.pieces * pieceBytes - entry.held
-    if (more <= 0) return true
-    if (makeRoomForBytes(entry, more + stepBytes)) {
-      holdBytes(entry, more + stepBytes)
-      return true
-    }
-    refuseBody(entry, 'bodies_full')
-    return false
-  }
-  const releaseBodyBytes = (entry: Entry): void => holdBytes(entry, -entry.held)
   const bodyDeadline = ({ startedAt, received, facts }: Entry): number => {
     const more = facts.isWebhook ? 0 : (received / limits.minBodyBytesPerSecond) * 1000
     return startedAt + limits.bodyTimeoutMs + more
@@ -347,19 +318,36 @@ export function createBodyBudget(limits: BudgetLimits, now: () => number): BodyB
       let isReleased = false
       return {
         take(bytes) {
-          if (!isReleased) return takeBodyBytes(entry, bytes)
           entry.received += bytes
-          return entry.state === 'reading'
+          if (entry.state !== 'reading' || isReleased) return entry.state === 'reading'
+          entry.pieces += 1
+          if (!entry.isLarge && entry.received > smallBytes) {
+            entry.isLarge = true
+            sums.large += entry.held
+          }
+          if (entry.pieces > freePieces + entry.received / minPieceBytes) {
+            refuseBody(entry, 'body_fragmented')
+            return false
+          }
+          // What was declared is held already; a body that does not say its length is given room step by step.
+          const more = entry.received + entry.pieces * pieceBytes - entry.held
+          if (more <= 0) return true
+          if (makeRoomForBytes(entry, more + stepBytes)) {
+            holdBytes(entry, more + stepBytes)
+            return true
+          }
+          refuseBody(entry, 'bodies_full')
+          return false
         },
         complete() {
           if (entry.state === 'reading') entry.state = 'complete'
         },
         release() {
           isReleased = true
-          if (entry.state !== 'refused') releaseBodyBytes(entry)
+          if (entry.state !== 'refused') holdBytes(entry, -entry.held)
         },
         end() {
-          releaseBodyBytes(entry)
+          holdBytes(entry, -entry.held)
           entry.state = 'ended'
           entries.delete(entry)
         },

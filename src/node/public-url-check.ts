@@ -8,8 +8,8 @@ import type { PublicUrlHealth } from '../observability/readiness.ts'
 import { isForwardingHeader, isFromThisMachine } from './incoming-request.ts'
 
 export type PublicUrlCheck = {
-  /** True where the request was for the check, and is answered. */
-  readonly answer: (incoming: IncomingMessage, outgoing: ServerResponse) => boolean
+  /** True where the request was for the check, and is answered. Undefined: there is no public URL. */
+  readonly answer: ((incoming: IncomingMessage, outgoing: ServerResponse) => boolean) | undefined
   /** What is known; asks again in the background where that is old. Undefined: there is no public URL. */
   readonly read: () => PublicUrlHealth | undefined
   /** The same once it is known: callers that ask meanwhile wait for the same request. */
@@ -84,19 +84,20 @@ export function createPublicUrlCheck({ publicUrl, log, fetch: ask, monotonicMs }
     if (publicUrl === undefined || asking !== undefined || stopping.signal.aborted) return
     if (monotonicMs() - askedAt >= freshMs[found.state]) asking = checkPublicUrl(publicUrl)
   }
+  const answerCheck = (url: string, incoming: IncomingMessage, outgoing: ServerResponse): boolean => {
+    const path = incoming.url ?? ''
+    const at = path.indexOf(checkPath)
+    // A proxy may leave a part of its own in front.
+    if (incoming.method !== 'GET' || at === -1 || path.length > 512) return false
+    const asked = open.get(path.slice(at + checkPath.length))
+    if (asked !== undefined) asked.seen = observeRequest(incoming, url)
+    const status = asked === undefined ? 404 : 200
+    outgoing.writeHead(status, { 'content-type': 'text/plain', 'cache-control': 'no-store' })
+    outgoing.end(asked?.proof ?? otherProcess)
+    return true
+  }
   return {
-    answer(incoming, outgoing) {
-      const path = incoming.url ?? ''
-      const at = path.indexOf(checkPath)
-      // A proxy may leave a part of its own in front.
-      if (publicUrl === undefined || incoming.method !== 'GET' || at === -1 || path.length > 512) return false
-      const asked = open.get(path.slice(at + checkPath.length))
-      if (asked !== undefined) asked.seen = observeRequest(incoming, publicUrl)
-      const status = asked === undefined ? 404 : 200
-      outgoing.writeHead(status, { 'content-type': 'text/plain', 'cache-control': 'no-store' })
-      outgoing.end(asked?.proof ?? otherProcess)
-      return true
-    },
+    answer: publicUrl === undefined ? undefined : (incoming, outgoing) => answerCheck(publicUrl, incoming, outgoing),
     read() {
       refreshIfStale()
       return publicUrl === undefined ? undefined : found

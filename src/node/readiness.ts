@@ -1,7 +1,6 @@
 // Readiness of a long-running process: what it writes to the database, how often, and how it watches its own worker loops.
 
 import type { Database } from '../db/client.ts'
-import type { AcceptDrafts } from '../db/inbox.ts'
 import { probeStorage } from '../db/probe.ts'
 import type { Assembled } from '../gateway/assemble.ts'
 import { cachePromise } from '../lib/cache.ts'
@@ -23,18 +22,6 @@ export function createDatabaseProbe(database: Database, tenant: string): Probe {
     () => performance.now(),
     () => withDatabaseTimeout(probeLateMs, probeStorage(database, tenant)),
   )
-}
-
-/** A commit that failed is looked into at once, also while readiness is not asked for. */
-export function probeAfterFailedCommit(accept: AcceptDrafts, probe: Probe): AcceptDrafts {
-  return async (drafts) => {
-    try {
-      return await accept(drafts)
-    } catch (error) {
-      void probe().catch(() => {})
-      throw error
-    }
-  }
 }
 
 type HealthSources = Pick<

@@ -15,7 +15,7 @@ import { readSealKeys } from './gateway-secrets.ts'
 import { createPinnedFetch } from './guarded-fetch.ts'
 import { allowsLocalGuests } from './incoming-request.ts'
 import { createMcpConnect } from './mcp-client.ts'
-import { type Probe, probeAfterFailedCommit } from './readiness.ts'
+import type { Probe } from './readiness.ts'
 
 const secretNames = /token|secret|password|passphrase|credential|key|auth|dsn|database_url/i
 /** Shorter ones occur by chance. */
@@ -46,12 +46,14 @@ export async function createNodeRuntime({ config, log, failpoint }: RuntimeOptio
     sealKeys: () => readSealKeys(config.sealKeys, config.dataDir),
     random: Math.random,
     createToolServers: (deps) => createToolServers({ ...deps, connect: createMcpConnect(deps.fetch) }),
-    // After the sockets that are ready have been read.
     committer: (accept) =>
       createGroupCommit(
-        probeAfterFailedCommit(accept, probe),
+        accept,
         defaultLimits,
+        // After the sockets that are ready have been read.
         () => new Promise((resolve) => setImmediate(resolve)),
+        // A commit that failed is looked into at once, also while readiness is not asked for.
+        () => void probe().catch(() => {}),
       ),
     log,
     secretValues: secretValuesInEnvironment(process.env),
@@ -67,34 +69,25 @@ const digestBytes = 32
 // Secrets come from the configuration, so a handful; the bound only guards against a caller that invents them.
 const maxKeys = 64
 
-type Pads = { readonly inner: Uint8Array; readonly outer: Uint8Array }
-
 export function nodeHmac(): Hmac {
-  const known = new LruMap<string, Pads>(maxKeys)
-  const cachedHmacPads = (secret: string): Pads => {
-    const found = known.get(secret)
-    if (found !== undefined) return found
-    const pads = hmacPads(Buffer.from(secret))
-    known.set(secret, pads)
-    return pads
-  }
+  const known = new LruMap<string, HmacPads>(maxKeys)
   return {
     sha256(secret, bytes) {
-      const { inner, outer } = cachedHmacPads(secret)
-      return hash('sha256', joinBuffers(outer, hash('sha256', joinBuffers(inner, bytes), 'buffer')), 'buffer')
+      let pads = known.get(secret)
+      if (pads === undefined) {
+        pads = createHmacPads(Buffer.from(secret))
+        known.set(secret, pads)
+      }
+      const inner = hash('sha256', Buffer.concat([pads.inner, bytes]), 'buffer')
+      return hash('sha256', Buffer.concat([pads.outer, inner]), 'buffer')
     },
   }
 }
 
-function hmacPads(secret: Uint8Array): Pads {
+type HmacPads = { readonly inner: Uint8Array; readonly outer: Uint8Array }
+
+function createHmacPads(secret: Uint8Array): HmacPads {
   const key = new Uint8Array(blockBytes)
   key.set(secret.length > blockBytes ? hash('sha256', secret, 'buffer').subarray(0, digestBytes) : secret)
   return { inner: key.map((byte) => byte ^ 0x36), outer: key.map((byte) => byte ^ 0x5c) }
-}
-
-function joinBuffers(head: Uint8Array, rest: Uint8Array): Uint8Array {
-  const whole = Buffer.allocUnsafe(head.length + rest.length)
-  whole.set(head)
-  whole.set(rest, head.length)
-  return whole
 }

@@ -13,9 +13,9 @@ import {
   type WaitingMessage,
 } from '../db/turn-rows.ts'
 import { openTurn, releaseLane } from '../db/turns.ts'
-import { newTraceId } from '../inbound/request-context.ts'
 import { describeError, type ErrorCode } from '../lib/errors.ts'
 import type { IdSource } from '../lib/ids.ts'
+import { newTraceId } from '../lib/ids.ts'
 import { isGatewayError, type Log } from '../lib/index.ts'
 import { errorLogFields } from '../lib/log.ts'
 import { backoffMs } from '../outbound/settle.ts'

@@ -6,14 +6,14 @@ import {
   type RawRequest,
   UnparsableEventError,
 } from '../../../src/contract/index.ts'
-import { misfit } from '../../../src/lib/index.ts'
+import { misfit, readWire } from '../../../src/lib/index.ts'
 import {
+  envelopeRule,
   homeOpenedSchema,
   installationEvents,
   interactionSchema,
+  messageRule,
   noiseEvents,
-  readEnvelope,
-  readMessage,
   slashSchema,
   stoppedSchema,
   threadOpenedSchema,
@@ -59,7 +59,7 @@ export function normalizeSlack(incoming: Incoming, value: Fields): InboundEvent 
   if (typeof value['command'] === 'string') return normalizeSlashPayload(incoming, value)
   if (orderTypes.has(value['type'])) return normalizeInteraction(incoming, value)
   const raw = withoutSlackSecrets(value)
-  const envelope = readEnvelope(value)
+  const envelope = readWire(envelopeRule, value)
   if (envelope === misfit) throw new UnparsableEventError('invalid_envelope')
   const deliveryId = envelope.event_id ?? `${envelope.type}:${incoming.arrival.receivedAt}`
   if (envelope.type === 'app_rate_limited')
@@ -75,7 +75,7 @@ export function normalizeSlack(incoming: Incoming, value: Fields): InboundEvent 
   const inner = typeof envelope.event === 'object' && envelope.event !== null ? envelope.event : {}
   const type = 'type' in inner && typeof inner.type === 'string' ? inner.type : ''
   if (type === 'message' || type === 'app_mention') {
-    const message = readMessage(inner)
+    const message = readWire(messageRule, inner)
     if (message === misfit) throw new UnparsableEventError('invalid_event')
     return normalizeMessageEvent(eventContext, message)
   }

@@ -1,15 +1,16 @@
 // Installations of the app: one workspace with its token in the settings, or every workspace that installed it over OAuth.
 import * as z from 'zod'
+import type { Installations } from '../../../src/contract/channel.ts'
 import type { Adapter, ChannelDeps, SpeakingDeps, TtlStore } from '../../../src/contract/index.ts'
-import { equalInConstantTime, GatewayError, misfit, randomHex, sha256Hex } from '../../../src/lib/index.ts'
+import { equalInConstantTime, GatewayError, misfit, randomHex, readWire, sha256Hex } from '../../../src/lib/index.ts'
 import { escapeHtml } from '../../../src/markdown/index.ts'
 import type { SlackSettings } from '../config.ts'
 import { type OnTokenFailed, type SlackTokenLookup, staticTokenLookup } from '../deliver/web-api.ts'
 import { type AppFacts, resolveInstallation } from '../normalize/context.ts'
 import type { SlackSay, slackSentences } from '../sentences.ts'
 import { botScopes, installPath, redirectPath } from '../setup.ts'
-import { readEnvelope, type SlackEnvelope } from '../wire.ts'
-import { createInstallationTokens, exchangeCode, type Installations, type OauthSettings } from './tokens.ts'
+import { envelopeRule, type SlackEnvelope } from '../wire.ts'
+import { createInstallationTokens, exchangeCode, type OauthSettings } from './tokens.ts'
 
 export type InstallationAccess = {
   readonly tokenOf: SlackTokenLookup
@@ -56,7 +57,7 @@ export async function endRemovedInstallation(
   app: AppFacts,
   payload: unknown,
 ): Promise<void> {
-  const envelope = readEnvelope(payload)
+  const envelope = readWire(envelopeRule, payload)
   if (envelope === misfit || envelope.type !== 'event_callback') return
   const event = removalSchema.safeParse(envelope.event)
   const account = event.success ? removedAccount(app, envelope) : undefined

@@ -8,15 +8,15 @@ import {
   textPart,
   UnparsableEventError,
 } from '../../../src/contract/index.ts'
-import { type JsonObject, misfit, parseBoundedJson } from '../../../src/lib/index.ts'
+import { type JsonObject, misfit, parseBoundedJson, readWire } from '../../../src/lib/index.ts'
 import { parseButtonCommand } from '../wire/calls.ts'
 import {
   messageFields,
   noiseFields,
-  readUpdate,
   type TelegramChat,
   type TelegramClick,
   type TelegramUpdate,
+  updateRule,
 } from '../wire/update.ts'
 import {
   type Author,
@@ -39,7 +39,7 @@ export function normalizeTelegram(
 ): readonly InboundEvent[] {
   const json = parseBoundedJson(payload)
   if (!json.ok) throw new UnparsableEventError(json.reason)
-  const update = readUpdate(json.value)
+  const update = readWire(updateRule, json.value)
   if (update === misfit) throw new UnparsableEventError('invalid_update')
   const updateContext = { bot, arrival, connection, deliveryId: update.update_id, raw: json.value }
   for (const [field, event] of Object.entries(messageFields)) {

@@ -116,7 +116,7 @@ const membership = rules.wireObject({
 })
 
 /** What is not a message and cannot be read is kept as it came. */
-export const readUpdate = rules.wireObject({
+export const updateRule = rules.wireObject({
   update_id: id,
   message: rules.wireOptional(message),
   edited_message: rules.wireOptional(message),
@@ -131,7 +131,7 @@ export const readUpdate = rules.wireObject({
   my_chat_member: rules.wireLenient(membership),
 })
 
-export type TelegramUpdate = rules.Reading<typeof readUpdate>
+export type TelegramUpdate = rules.Reading<typeof updateRule>
 export type TelegramMessage = rules.Reading<typeof message>
 export type TelegramEntity = rules.Reading<typeof entity>
 export type TelegramUser = rules.Reading<typeof user>

@@ -1,6 +1,6 @@
 // Whose trace a message belongs to (W3C Trace Context).
 import { expect, test } from 'vitest'
-import { parseTraceparent } from '../../../src/inbound/request-context.ts'
+import { parseTraceparent } from '../../../src/lib/ids.ts'
 
 const trace = '4bf92f3577b34da6a3ce929d0e0e4736'
 const parent = '00f067aa0ba902b7'
