@@ -29,7 +29,7 @@ import type { ReplyPolicy } from './identity/reply-policy.ts'
 import type { PrincipalResolver } from './identity/resolve-principal.ts'
 import {
   type AttestationVerifier,
-  configuredIssuers,
+  readConfiguredTrustedIssuers,
   type TrustedIssuer,
   type TrustedIssuers,
 } from './identity/trust.ts'
@@ -189,7 +189,11 @@ export function loadConfig(env: Environment, file: ParleyConfig, builtIn: readon
   problems.push(...agentCallProblems(agents))
   const connections = readConnections(env, file, channels, agents, problems)
   const tenant = readTenant(dropBlankVariables(env)['PARLEY_TENANT'], file.tenant, problems)
-  const trustedIssuers = configuredIssuers(file.trustedIssuers ?? [], file.ports?.attestations !== undefined, problems)
+  const trustedIssuers = readConfiguredTrustedIssuers(
+    file.trustedIssuers ?? [],
+    file.ports?.attestations !== undefined,
+    problems,
+  )
   const tokenIssuers = readConfiguredTokenIssuers(dropBlankVariables(env), file.tokenIssuers, problems)
   const attachments = readAttachments(dropBlankVariables(env), file.attachments, problems)
   const api = readApiSettings(dropBlankVariables(env)['PARLEY_CORS_ORIGINS'], file.limits, problems)

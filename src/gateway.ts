@@ -11,15 +11,15 @@ import type { AcceptResult } from './contract/results.ts'
 import type { Db } from './db/client.ts'
 import type { Resubmission } from './db/receipts.ts'
 import { fireDueTimers } from './db/transcripts.ts'
-import { readNextDueMs } from './db/turns.ts'
+import { readMsUntilNextDue } from './db/turns.ts'
 import type { GatewayDeps } from './gateway/deps.ts'
-import { type Asked, type Done, operate } from './inbound/channel-operations.ts'
+import { type Asked, type Done, runChannelOperation } from './inbound/channel-operations.ts'
 import {
   acceptMessages,
   logRejectedRequest,
   type Received,
   receive,
-  resubmit,
+  resubmitEvent,
   waitForAnswer,
 } from './inbound/receive.ts'
 import { createSenderLimits } from './inbound/sender-limits.ts'
@@ -85,14 +85,14 @@ export function createGateway(deps: GatewayDeps): Gateway {
     db: deps.db,
     connectorCard: deps.attestor.card,
     waitForEvents: deps.wakeups.events.wait,
-    resubmit: (inboxId, by, how) => resubmit(deps, inboxId, by, how),
-    operate: (at, asked) => operate(deps, at, asked),
+    resubmit: (inboxId, by, how) => resubmitEvent(deps, inboxId, by, how),
+    operate: (at, asked) => runChannelOperation(deps, at, asked),
     async drain(options) {
       await workers.drain(options)
       await deps.presence.rest(presenceTimeoutMs)
     },
     slots: workers.slots,
-    nextDueMs: () => readNextDueMs(deps.db),
+    nextDueMs: () => readMsUntilNextDue(deps.db),
     workerAges: workers.ages,
   }
 }

@@ -24,7 +24,7 @@ import { startBackground } from './node/background.ts'
 import { readConfigFindings } from './node/config-findings.ts'
 import { openControlSocket, restrictDataDirAccess } from './node/data-dir.ts'
 import { createFreeSpaceCheck, openFileStores } from './node/folder-blob-store.ts'
-import { createGatewaySecrets, followAdminToken, readAdminToken } from './node/gateway-secrets.ts'
+import { createGatewaySecrets, createLiveAdminToken, readAdminToken } from './node/gateway-secrets.ts'
 import { createHttpListener } from './node/http-listener.ts'
 import { createHttpServer, type HttpServer, releaseTrackedBody } from './node/http-server.ts'
 import {
@@ -100,7 +100,7 @@ export async function startNode(given: StartOptions): Promise<RunningGateway> {
   const options = { ...given, log }
   await restrictDataDirAccess(config.dataDir, log)
   const admin = await readAdminToken(config.adminToken, config.dataDir)
-  const adminToken = config.adminToken ?? followAdminToken(admin, config.dataDir)
+  const adminToken = config.adminToken ?? createLiveAdminToken(admin, config.dataDir)
   // The folder's socket listens before there is an app: being able to listen is the lock.
   const address = createPublicUrlCheck({
     ...options,
@@ -325,13 +325,19 @@ function createProcessMetrics(
   { gateway: { slots }, deps: { toolServers } }: Assembled,
   { pool, edge, connectionProbes }: Pick<AppParts, 'pool' | 'edge' | 'connectionProbes'>,
 ): () => Promise<string> {
-  const jobs = () => (pool === undefined ? [] : jobMetrics(pool.use()))
-  const ofEdge = () => (edge === undefined ? [] : httpListenerMetrics(edge.use()))
-  const ofTools = () => toolServerMetrics(toolServers?.states() ?? [])
-  const ofConnections = () => connectionMetrics(connectionProbes?.() ?? [])
+  const readJobMetrics = () => (pool === undefined ? [] : jobMetrics(pool.use()))
+  const readHttpListenerMetrics = () => (edge === undefined ? [] : httpListenerMetrics(edge.use()))
+  const readToolServerMetrics = () => toolServerMetrics(toolServers?.states() ?? [])
+  const readConnectionMetrics = () => connectionMetrics(connectionProbes?.() ?? [])
   return async () =>
     (await meter.read()) +
-    formatPrometheus([...slotMetrics(slots()), ...jobs(), ...ofEdge(), ...ofTools(), ...ofConnections()])
+    formatPrometheus([
+      ...slotMetrics(slots()),
+      ...readJobMetrics(),
+      ...readHttpListenerMetrics(),
+      ...readToolServerMetrics(),
+      ...readConnectionMetrics(),
+    ])
 }
 
 function listenOnConfiguredPort(server: Server, { port, host }: Config): Promise<void> {

@@ -6,13 +6,13 @@ import type { Config, ParleyConfig } from './config.ts'
 import type { Failpoint } from './db/client.ts'
 import { requireSchema } from './db/schema-version.ts'
 import { findSuspectTurns } from './db/suspect-turns.ts'
-import { sweepRound } from './gateway/sweep.ts'
+import { runSweepRound } from './gateway/sweep.ts'
 import { createIssuerCache } from './identity/issuers/issuer-client.ts'
 import { createRejections } from './identity/rejected-requests.ts'
 import { isGatewayError } from './lib/errors.ts'
 import type { Log } from './lib/log.ts'
 import { limitRefusalLines } from './observability/log-limiter.ts'
-import { suspectShare } from './turns/suspects.ts'
+import { chooseSuspectShare } from './turns/suspects.ts'
 import type { DrainOptions } from './turns/workers.ts'
 import {
   answerWorkerRequest,
@@ -95,7 +95,7 @@ export function createWorker(file: ParleyConfig = {}, hooks: WorkerHooks = {}): 
       context.waitUntil(Promise.all(streams).then(invocation.end))
     }
   }
-  const takeEmail = async (message: WorkerEmail, env: WorkerEnv, context: Waiting): Promise<void> => {
+  const receiveWorkerEmail = async (message: WorkerEmail, env: WorkerEnv, context: Waiting): Promise<void> => {
     const invocation = openWakingInvocation(env, context)
     try {
       await requireKnownSchema(invocation)
@@ -120,12 +120,12 @@ export function createWorker(file: ParleyConfig = {}, hooks: WorkerHooks = {}): 
       context.waitUntil(invocation.end())
     }
   }
-  const sweepAfterDrain: AfterDrain = ({ database, deps }, { config }) => sweepRound({ config, database, deps, log })
+  const sweepAfterDrain: AfterDrain = ({ database, deps }, { config }) => runSweepRound({ config, database, deps, log })
 
   return {
     fetch: (request, env, context) =>
       respondToRequest(request, env, context).catch((error) => failureResponse(error, log)),
-    email: (message, env, context) => logAndRethrow(takeEmail(message, env, context), logMailNotTaken(log)),
+    email: (message, env, context) => logAndRethrow(receiveWorkerEmail(message, env, context), logMailNotTaken(log)),
     async queue(batch, env, context) {
       const drainBatch = async () =>
         drainInInvocation(env, context, queueDeadlineMs, await drainOptionsForBatch(batch, env))
@@ -159,7 +159,7 @@ async function drainOptionsForBatch({ messages }: Wakes, env: WorkerEnv): Promis
 
 async function scheduleNextWakeup({ deps, gateway }: Invocation, env: WorkerEnv): Promise<void> {
   const found = await findSuspectTurns(deps.db)
-  if (found.some(({ crashes }) => suspectShare(crashes, deps.turnPolicy.maxCrashes) === 'alone'))
+  if (found.some(({ crashes }) => chooseSuspectShare(crashes, deps.turnPolicy.maxCrashes) === 'alone'))
     await env.WAKE.send(suspectsMessage)
   const dueInMs = await gateway.nextDueMs()
   // At least a second: what is due and yet was not taken must not be asked for in a circle.

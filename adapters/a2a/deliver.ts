@@ -11,7 +11,7 @@ import type {
 import { type JsonObject, type SafeFetch, type SafeFetchResult, sha256Hex } from '../../src/lib/index.ts'
 import type { OwnKey } from './protocol/card-signature.ts'
 import { downgradeResult } from './protocol/legacy.ts'
-import { type A2aCall, type PushCall, stateName } from './protocol/objects.ts'
+import { type A2aCall, type PushCall, toWireStateName } from './protocol/objects.ts'
 import { renderTask } from './render.ts'
 
 export type PushDeps = {
@@ -39,7 +39,7 @@ export async function deliverPush(
 ): Promise<DeliveryOutcome> {
   const [receiver, snapshot] = await Promise.all([deps.push.receiver(taskId, configId), deps.push.reported(taskId)])
   if (receiver === undefined || snapshot === undefined) return { kind: 'refused', reason: 'push_nobody_to_tell' }
-  const origins = allowedOrigins(receiver.url, deps.allow)
+  const origins = allowedPushOrigins(receiver.url, deps.allow)
   const through = origins.length === 0 ? deps.guardedFetch : deps.ownFetch
   const body = JSON.stringify(pushBody(receiver, snapshot, { state, at }))
   const authorization = await pushAuthorization(deps, receiver, { body, agent: snapshot.task.agent })
@@ -55,7 +55,7 @@ export async function deliverPush(
   return toPushOutcome(deps, outcome, receiver)
 }
 
-function allowedOrigins(url: string, allow: readonly string[]): readonly string[] {
+function allowedPushOrigins(url: string, allow: readonly string[]): readonly string[] {
   const { origin, hostname, host } = new URL(url)
   return allow.some((each) => each === hostname || each === host || each === origin) ? [origin] : []
 }
@@ -97,7 +97,7 @@ function pushBody({ dialect }: PushConfig, snapshot: TaskSnapshot, { state, at }
   // Version 0.3 gets the task itself.
   if (dialect === '0.3') return downgradeResult('get', task, 'rpc') as JsonObject
   if (now === state) return { task }
-  return { statusUpdate: { taskId, contextId, status: { state: stateName(state), timestamp: at } } }
+  return { statusUpdate: { taskId, contextId, status: { state: toWireStateName(state), timestamp: at } } }
 }
 
 /** The answer of another server: nothing of its text is kept. */
@@ -165,7 +165,7 @@ async function signPushToken(deps: PushTokenDeps, notification: Notification): P
 
 // A reply is appended to the run's log under a key that makes repeating it harmless.
 
-export async function appendReply(
+export async function appendAnswerToRunLog(
   runLog: NonNullable<ChannelDeps['runLog']>,
   call: A2aCall,
   attempt: Attempt,

@@ -13,20 +13,20 @@ import {
   parseSettings,
   probeOwnAddress,
   requirePort,
-  wrongAnswer,
+  wrongAnswerProblem,
 } from '../../src/contract/index.ts'
 import { createUnpinnedFetch, readOwnDocument } from '../../src/lib/index.ts'
 import { type A2aSettings, a2aFromEnvironment, a2aSettingsSchema } from './config.ts'
-import { appendReply, deliverPush } from './deliver.ts'
+import { appendAnswerToRunLog, deliverPush } from './deliver.ts'
 import { normalizeA2a } from './normalize.ts'
-import { createCardKeys, keysPath } from './protocol/card-signature.ts'
+import { cardKeysPath, createCardKeys } from './protocol/card-signature.ts'
 import type { A2aCall, A2aPayload, PushCall } from './protocol/objects.ts'
 import { documentPaths } from './protocol/operations.ts'
 import { renderA2a } from './render.ts'
 import { a2aSentences } from './sentences.ts'
 import { createPublishedCards } from './server/agent-card.ts'
 import { createPageTokens } from './server/call.ts'
-import { gatewayKeys, gatewayTokens } from './server/security-schemes.ts'
+import { gatewayKeyScheme, gatewayTokens } from './server/security-schemes.ts'
 import { createA2aServer, createA2aWebFinger } from './server/serve.ts'
 import { verifyA2a } from './verify.ts'
 
@@ -74,7 +74,7 @@ function createA2a(settings: A2aSettings, deps: ChannelDeps): Adapter {
   const newId = requirePort('a2a', deps.newId, 'a source of ids; pass deps.newId')
   const callTimeoutMs = Math.min(pushTimeoutMs, deps.maxCallMs ?? pushTimeoutMs)
   const { apiKeyHeader } = settings
-  const schemes = [gatewayTokens, ...(apiKeyHeader === undefined ? [] : [gatewayKeys(apiKeyHeader)])]
+  const schemes = [gatewayTokens, ...(apiKeyHeader === undefined ? [] : [gatewayKeyScheme(apiKeyHeader)])]
   const { signing: key, all: keys } = createCardKeys(settings, ownKeys)
   // Without a public URL: the host of our own addresses.
   const ownOrigin = publicUrl ?? `https://${connection.domain}`
@@ -84,7 +84,13 @@ function createA2a(settings: A2aSettings, deps: ChannelDeps): Adapter {
     ownFetch: createUnpinnedFetch(deps.fetch),
     allow: settings.push === false ? [] : settings.push.allow,
     timeoutMs: callTimeoutMs,
-    signing: { key, base: `${ownOrigin}${settings.path}`, keysUrl: `${ownOrigin}${keysPath(settings)}`, newId, now },
+    signing: {
+      key,
+      base: `${ownOrigin}${settings.path}`,
+      keysUrl: `${ownOrigin}${cardKeysPath(settings)}`,
+      newId,
+      now,
+    },
   }
   const cards = createPublishedCards({ settings, connection, agents, schemes, key, keys, now })
   // Without a store, only this process knows its page tokens.
@@ -118,7 +124,7 @@ function createA2a(settings: A2aSettings, deps: ChannelDeps): Adapter {
     normalize: normalizeA2a,
     render: renderA2a,
     deliver: (call, attempt) =>
-      'push' in call ? deliverPush(pushing, call, attempt) : appendReply(runLog, call, attempt),
+      'push' in call ? deliverPush(pushing, call, attempt) : appendAnswerToRunLog(runLog, call, attempt),
     serve,
     webfinger: createA2aWebFinger(settings.path === defaultPath ? publicUrl : undefined, agents),
     probe: createA2aProbe(settings, deps.fetch, { url: urls[0], isLocalOnly }),
@@ -144,12 +150,12 @@ function createA2aProbe(
     const found = await readOwnDocument(fetch, cardUrl, { headers, signal: request.signal })
     const summary = `${url}, public card`
     if (found.kind === 'problem') return { summary, problems: [found.problem] }
-    const isOurs = found.kind === 'read' && namesAddress(found.json['supportedInterfaces'], url)
-    return { summary, problems: isOurs ? [] : [wrongAnswer(`${cardUrl} is not the card of this gateway`)] }
+    const isOurs = found.kind === 'read' && isUrlAmongInterfaces(found.json['supportedInterfaces'], url)
+    return { summary, problems: isOurs ? [] : [wrongAnswerProblem(`${cardUrl} is not the card of this gateway`)] }
   }
 }
 
-function namesAddress(interfaces: unknown, url: string): boolean {
+function isUrlAmongInterfaces(interfaces: unknown, url: string): boolean {
   if (!Array.isArray(interfaces)) return false
   return interfaces.some(
     (each: unknown) => typeof each === 'object' && each !== null && 'url' in each && each.url === url,

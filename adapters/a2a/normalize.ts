@@ -44,7 +44,7 @@ export type SendFacts = {
 }
 
 /** A message without what must not be kept, and what was taken from it. */
-export function cleanSend({ message, metadata }: Pick<SendRequest, 'message' | 'metadata'>): {
+export function takeGatewayMetadata({ message, metadata }: Pick<SendRequest, 'message' | 'metadata'>): {
   readonly message: A2aMessage
   readonly forwarded: unknown
   readonly relay: unknown
@@ -52,8 +52,8 @@ export function cleanSend({ message, metadata }: Pick<SendRequest, 'message' | '
   readonly inReplyTo: string | undefined
 } {
   const { metadata: own, ...rest } = message
-  const carried = takeMentionable(own)
-  const beside = takeMentionable(metadata)
+  const carried = takeForwardedMetadata(own)
+  const beside = takeForwardedMetadata(metadata)
   return {
     message: { ...rest, ...(carried.metadata === undefined ? {} : { metadata: carried.metadata }) },
     forwarded: carried.forwarded ?? beside.forwarded,
@@ -157,7 +157,7 @@ export function normalizeA2a(
     const remedy = read.violations.map(({ field, description }) => `${field} ${description}`).join('; ')
     throw new UnparsableEventError('invalid_send_request', { ...facts, remedy: remedy.slice(0, 300) })
   }
-  const { message, forwarded, relay, chain: claimed, inReplyTo } = cleanSend(read.value)
+  const { message, forwarded, relay, chain: claimed, inReplyTo } = takeGatewayMetadata(read.value)
   const chain = readCallChain(claimed, caller.chain.agentChain)
   if (!chain.ok) throw new UnparsableEventError('invalid_agent_chain', facts)
   const { messageId, contextId = messageId, taskId } = message
@@ -240,21 +240,21 @@ export type MentionableMetadata = {
 const nothing = { forwarded: undefined, chain: undefined, relay: undefined, inReplyTo: undefined }
 const maxIdLength = 256
 
-function takeMentionable(metadata: JsonObject | undefined): MentionableMetadata {
+function takeForwardedMetadata(metadata: JsonObject | undefined): MentionableMetadata {
   const carried = metadata?.[key]
   if (metadata === undefined || carried === undefined) return { metadata, ...nothing }
   const { [key]: _carried, ...rest } = metadata
   // What is not an object is no evidence either, and said to be none.
-  if (!isPlainObject(carried)) return { metadata: metadataOrNone(rest), ...nothing, forwarded: carried }
+  if (!isPlainObject(carried)) return { metadata: undefinedIfEmptyMetadata(rest), ...nothing, forwarded: carried }
   const own = Object.fromEntries(Object.entries(carried).filter(([name]) => !taken.includes(name)))
   const kept = Object.keys(own).length === 0 ? rest : { ...rest, [key]: own }
   const { identity_evidence: forwarded, agent_chain: chain, recipient_capabilities: can, in_reply_to: parent } = carried
   const relay = isPlainObject(can) ? can['mention_relay'] : undefined
   const isId = typeof parent === 'string' && parent !== '' && parent.length <= maxIdLength
-  return { metadata: metadataOrNone(kept), forwarded, chain, relay, inReplyTo: isId ? parent : undefined }
+  return { metadata: undefinedIfEmptyMetadata(kept), forwarded, chain, relay, inReplyTo: isId ? parent : undefined }
 }
 
-function metadataOrNone(metadata: Fields): JsonObject | undefined {
+function undefinedIfEmptyMetadata(metadata: Fields): JsonObject | undefined {
   // A part of what came as JSON.
   return Object.keys(metadata).length === 0 ? undefined : (metadata as JsonObject)
 }
@@ -268,14 +268,15 @@ const ceiling = 4
 /** Headers and metadata may both tell how far the chain has come: the larger depth and the smaller ceiling count. */
 export function readCallChain(claimed: unknown, byHeaders: AgentChain | undefined): CallChainResult {
   if (claimed === undefined || claimed === null) return { ok: true, chain: byHeaders }
-  if (!isChain(claimed)) return { ok: false, problem: 'must be { hop, max_hops, is_final } that agree with each other' }
+  if (!isAgentChain(claimed))
+    return { ok: false, problem: 'must be { hop, max_hops, is_final } that agree with each other' }
   const hop = Math.max(claimed.hop, byHeaders?.hop ?? 0)
   const max_hops = Math.min(claimed.max_hops, byHeaders?.max_hops ?? ceiling, ceiling)
   if (hop > max_hops) return { ok: false, problem: `must not have more than ${max_hops} hops` }
   return { ok: true, chain: { hop, max_hops, is_final: hop === max_hops } }
 }
 
-function isChain(value: unknown): value is AgentChain {
+function isAgentChain(value: unknown): value is AgentChain {
   if (!isPlainObject(value)) return false
   const { hop, max_hops, is_final } = value
   const areWhole = Number.isSafeInteger(hop) && Number.isSafeInteger(max_hops)
@@ -358,7 +359,7 @@ function readErrorText(error: unknown): string {
 }
 
 /** Reference to earlier work of the same caller, in words. */
-export function referencePart(id: string, state: string, text: string): Part {
+export function taskReferencePart(id: string, state: string, text: string): Part {
   const said = text.trim() === '' ? '' : `:\n${text.slice(0, 4000)}`
   return textPart(`[refers to task ${id}, ${state}]${said}`)
 }

@@ -11,14 +11,14 @@ import {
   findTask,
   invalidParams,
   type Operation,
-  resultOutcome,
   taskCaller,
   taskNotFound,
+  toResultOutcome,
   valueOrFault,
 } from './server/call.ts'
 
 /** The fault of a connection that sends no notifications; undefined: it does. */
-export function pushIsOff({ settings }: Pick<A2aDeps, 'settings'>): Fault | undefined {
+export function checkPushEnabled({ settings }: Pick<A2aDeps, 'settings'>): Fault | undefined {
   return settings.push === false
     ? createFault('push_not_supported', 'this agent sends no push notifications')
     : undefined
@@ -33,12 +33,12 @@ export function checkPushConfig({ settings }: A2aDeps, url: string, at = ''): Fa
 export const createPushConfig: Operation = async (deps, call, params) => {
   const config = valueOrFault(readPushConfigRequest(params))
   if (isA2aFault(config)) return config
-  const refusal = pushIsOff(deps) ?? checkPushConfig(deps, config.url)
+  const refusal = checkPushEnabled(deps) ?? checkPushConfig(deps, config.url)
   if (refusal !== undefined) return refusal
   const task = await findTask(deps, call, config.taskId)
   if (isA2aFault(task)) return task
   const saved = await savePushConfig(deps, call, config)
-  return isA2aFault(saved) ? saved : resultOutcome(toPushConfig(saved))
+  return isA2aFault(saved) ? saved : toResultOutcome(toPushConfig(saved))
 }
 
 /** `isInline`: it came with the message that asks for the task. */
@@ -72,7 +72,7 @@ async function checkTaskOfRequest<Request extends { readonly taskId: string }>(
   request: Request | Fault,
 ): Promise<Request | Fault> {
   if (isA2aFault(request)) return request
-  const refusal = pushIsOff(deps)
+  const refusal = checkPushEnabled(deps)
   if (refusal !== undefined) return refusal
   const task = await findTask(deps, call, request.taskId)
   return isA2aFault(task) ? task : request
@@ -89,14 +89,14 @@ export const getPushConfig: Operation = async (deps, call, params) => {
     found ?? (isDefault ? await deps.tasks.push.find(taskId, defaultConfigId, taskCaller(call)) : undefined)
   return config === undefined
     ? createFault('task_not_found', 'the task has no such push notification configuration')
-    : resultOutcome(toPushConfig(config))
+    : toResultOutcome(toPushConfig(config))
 }
 
 export const listPushConfigs: Operation = async (deps, call, params) => {
   const request = await checkTaskOfRequest(deps, call, valueOrFault(readPushListRequest(params)))
   if (isA2aFault(request)) return request
   const configs = await deps.tasks.push.list(request.taskId, taskCaller(call))
-  return configs === undefined ? taskNotFound() : resultOutcome({ configs: configs.map(toPushConfig) })
+  return configs === undefined ? taskNotFound() : toResultOutcome({ configs: configs.map(toPushConfig) })
 }
 
 /** Deleting one that is gone succeeds. */
@@ -104,7 +104,7 @@ export const deletePushConfig: Operation = async (deps, call, params) => {
   const request = await checkTaskOfRequest(deps, call, valueOrFault(readPushRequest(params)))
   if (isA2aFault(request)) return request
   await deps.tasks.push.remove(request.taskId, request.id, taskCaller(call))
-  return resultOutcome({})
+  return toResultOutcome({})
 }
 
 /** Reading one back shows how its receiver is told, and nothing that proves us to that receiver. */

@@ -21,7 +21,7 @@ import {
   type A2aStatus,
   type A2aTask,
   type StreamResponse,
-  stateName,
+  toWireStateName,
 } from './protocol/objects.ts'
 import { sayA2a } from './sentences.ts'
 
@@ -55,7 +55,7 @@ function renderStatus(task: Task, messages: TaskSnapshot['messages'], place: Tas
   const messageId = last?.role === 'agent' ? last.runId : `${task.id}:${task.stateAt}`
   const message = statusMessage(task.state, task.said, messageId, place)
   return {
-    state: stateName(task.state),
+    state: toWireStateName(task.state),
     timestamp: task.stateAt,
     ...(message === undefined ? {} : { message }),
   }
@@ -115,7 +115,7 @@ function historyMessage(each: TaskMessage, place: TaskContext): A2aMessage {
 export type TaskContext = { readonly taskId: string; readonly contextId: string; readonly accepted: Accepted }
 
 /** Said where the agent gave no words of its own. */
-function stateWords(state: TaskState): string {
+function defaultStateText(state: TaskState): string {
   const isTold = state === 'input_required' || state === 'auth_required' || state === 'failed' || state === 'rejected'
   return isTold ? sayA2a(`a2a.${state}`) : ''
 }
@@ -128,7 +128,7 @@ function statusMessage(
   place: TaskContext,
 ): A2aMessage | undefined {
   if (state === 'completed' || state === 'working') return undefined
-  const words = stateWords(state)
+  const words = defaultStateText(state)
   if (said !== null) return renderMessage(said, messageId, place, words)
   return words === '' ? undefined : composeMessage([{ text: words }], undefined, messageId, place)
 }
@@ -222,7 +222,7 @@ function renderFile(part: FilePart): readonly A2aPart[] {
     ...metadata,
   }
   if (ref.kind === 'inline') {
-    const data = part.kind === 'artifact' && mayBeJson(mime) ? decodeJson(ref.data_base64) : undefined
+    const data = part.kind === 'artifact' && mayHoldJson(mime) ? decodeJson(ref.data_base64) : undefined
     if (data === undefined) return [{ raw: ref.data_base64, ...about }]
     return [{ data: data.is, ...(name === undefined ? {} : { filename: name }), ...metadata }]
   }
@@ -240,7 +240,7 @@ function renderLink(part: Extract<KnownPart, { kind: 'link' }>): A2aPart {
 }
 
 /** The file store calls a file by what its bytes show, and JSON shows no more than text. */
-function mayBeJson(mime: string | undefined): boolean {
+function mayHoldJson(mime: string | undefined): boolean {
   return mime === undefined || mime === 'text/plain' || /[/+]json$/.test(mime)
 }
 
@@ -308,7 +308,7 @@ type EventOf<Kind extends TaskEvent['kind']> = Extract<TaskEvent, { kind: Kind }
 function statusFrame({ state, said, at, runId }: EventOf<'state'>, place: TaskContext): StreamResponse {
   const { taskId, contextId } = place
   const message = statusMessage(state, said, runId === '' ? `${taskId}:${at}` : runId, place)
-  const status = { state: stateName(state), timestamp: at, ...(message === undefined ? {} : { message }) }
+  const status = { state: toWireStateName(state), timestamp: at, ...(message === undefined ? {} : { message }) }
   return { statusUpdate: { taskId, contextId, status } }
 }
 
@@ -317,7 +317,7 @@ function noticeFrame({ metadata, at, cursor }: EventOf<'activity'>, place: TaskC
   const { taskId, contextId } = place
   const said = { role: 'ROLE_AGENT', parts: [{ text: String(metadata['text'] ?? '') }] } as const
   const message = { messageId: `${taskId}:${cursor}`, contextId, taskId, ...said }
-  return { statusUpdate: { taskId, contextId, status: { state: stateName('working'), timestamp: at, message } } }
+  return { statusUpdate: { taskId, contextId, status: { state: toWireStateName('working'), timestamp: at, message } } }
 }
 
 /** A question is said in the status that follows. */

@@ -1,8 +1,8 @@
 // Verifies callers. A token is believed from anywhere; without one there is this machine's user, and callers of an open
 // connection.
 import {
-  bearerMay,
   type CallerVerifier,
+  hasBearerScope,
   type RawRequest,
   type RejectReason,
   runScope,
@@ -37,7 +37,7 @@ export async function verifyCaller(
     reason,
     challenge: challenge ?? callers.challenge(reason, resource === undefined ? {} : { resource }),
   })
-  const headers = withKeyAsBearer(given, keyHeader)
+  const headers = moveKeyToBearerHeader(given, keyHeader)
   if (headers === undefined) return rejectedCaller('invalid_token')
   const from = await callers.identify(headers, agent, { audiences: urls, isNamed })
   if (from.kind === 'rejected') return rejectedCaller(from.reason, from.challenge)
@@ -56,7 +56,7 @@ export async function verifyCaller(
 const ownToken = /^parley_[\w-]{1,128}$/
 
 /** Undefined: two credentials at once, or something that is no key of ours. It is never taken for none. */
-function withKeyAsBearer(
+function moveKeyToBearerHeader(
   headers: Readonly<Record<string, string>>,
   keyHeader: string | undefined,
 ): Readonly<Record<string, string>> | undefined {
@@ -67,8 +67,8 @@ function withKeyAsBearer(
 }
 
 /** A token that may have agents run may do all of it; others what they name. */
-export function mayCall({ bearer }: A2aCaller, scope: string): boolean {
-  return bearerMay(bearer, runScope) || bearerMay(bearer, scope)
+export function hasOperationScope({ bearer }: A2aCaller, scope: string): boolean {
+  return hasBearerScope(bearer, runScope) || hasBearerScope(bearer, scope)
 }
 
 /** How a rejected caller is answered. */
@@ -101,17 +101,17 @@ const jsonTypes = ['application/json', 'application/a2a+json'] as const
 export type JsonType = (typeof jsonTypes)[number]
 
 /** The type without its parameters, in small letters. */
-function bareType(header: string | undefined): string {
+function mediaTypeWithoutParameters(header: string | undefined): string {
   return (header ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
 }
 
 export function parseJsonType(header: string | undefined): JsonType | undefined {
-  const bare = bareType(header)
+  const bare = mediaTypeWithoutParameters(header)
   return jsonTypes.find((type) => type === bare)
 }
 
 /** What the caller wrote in, else what it asks for first, else plain JSON. */
-export function answerType(contentType: string | undefined, accept: string | undefined): JsonType {
+export function chooseAnswerMediaType(contentType: string | undefined, accept: string | undefined): JsonType {
   const written = parseJsonType(contentType)
   if (written !== undefined) return written
   const asked = (accept ?? '').split(',').map((entry) => parseJsonType(entry))
@@ -119,18 +119,20 @@ export function answerType(contentType: string | undefined, accept: string | und
 }
 
 /** A whole type, a family (`image/*`), or anything. */
-export function isTypeAmong(type: string, accepted: readonly string[]): boolean {
-  const bare = bareType(type)
+export function isMediaTypeAccepted(type: string, accepted: readonly string[]): boolean {
+  const bare = mediaTypeWithoutParameters(type)
   const family = `${bare.split('/')[0]}/*`
   return accepted.some((each) => {
-    const known = bareType(each)
+    const known = mediaTypeWithoutParameters(each)
     return known === '*/*' || known === '*' || known === bare || known === family
   })
 }
 
 /** Whether two lists can meet, wildcards on either side. */
-export function doTypesMeet(wanted: readonly string[], offered: readonly string[]): boolean {
-  return wanted.some((type) => isTypeAmong(type, offered) || offered.some((offer) => isTypeAmong(offer, [type])))
+export function doMediaTypesOverlap(wanted: readonly string[], offered: readonly string[]): boolean {
+  return wanted.some(
+    (type) => isMediaTypeAccepted(type, offered) || offered.some((offer) => isMediaTypeAccepted(offer, [type])),
+  )
 }
 
 // Which version of the protocol a request speaks: by header, else by query; nothing said means 0.3.

@@ -21,7 +21,7 @@ function normalizePeer(text: string): string {
 }
 
 const [minutes, hours] = [60_000, 3_600_000]
-const rateLimit = (count: number, perMs: number) =>
+const rateLimitSchema = (count: number, perMs: number) =>
   z
     .strictObject({
       count: z.int().min(1).max(10_000),
@@ -87,13 +87,13 @@ export const activitypubSettingsSchema = z.strictObject({
   /** How many answers there are at most. A person in private has `direct` and `directDay`; the others are for public threads and machines. */
   answerLimits: z
     .strictObject({
-      direct: rateLimit(60, 10 * minutes),
-      directDay: rateLimit(500, 24 * hours),
-      sender: rateLimit(6, 10 * minutes),
-      thread: rateLimit(10, hours),
-      threadDay: rateLimit(20, 24 * hours),
-      server: rateLimit(60, 10 * minutes),
-      words: rateLimit(5, hours),
+      direct: rateLimitSchema(60, 10 * minutes),
+      directDay: rateLimitSchema(500, 24 * hours),
+      sender: rateLimitSchema(6, 10 * minutes),
+      thread: rateLimitSchema(10, hours),
+      threadDay: rateLimitSchema(20, 24 * hours),
+      server: rateLimitSchema(60, 10 * minutes),
+      words: rateLimitSchema(5, hours),
     })
     .prefault({}),
   /** How long one call to another server may take. */

@@ -22,9 +22,9 @@ import {
   activitypubSettingsSchema,
 } from './config.ts'
 import { deliverActivityPub, recipientHost } from './deliver/deliver-activity.ts'
-import { createRecipientExpander, deliverUnlessBlocked, expandResolved } from './deliver/expand-recipients.ts'
+import { createRecipientExpander, deliverUnlessBlocked, expandAfterResolving } from './deliver/expand-recipients.ts'
 import { createActivityPubProbe } from './doctor/probe.ts'
-import { agentOwner, instanceOwner } from './documents/actor-document.ts'
+import { agentKeyOwner, instanceKeyOwner } from './documents/actor-document.ts'
 import type { DocumentSettings } from './documents/document-deps.ts'
 import { createActivityPubWebFinger, startupNotice } from './documents/instance-info.ts'
 import { createOwnNotes } from './documents/own-notes.ts'
@@ -38,8 +38,8 @@ import { createReaderVerifier } from './signatures/authenticate.ts'
 import { createActorKeys } from './signatures/own-keys.ts'
 import { createSignGet } from './signatures/sign-request.ts'
 import { createSignatureVerifier } from './signatures/verify-activity.ts'
-import { fetchNamedPost, fetchPostAncestors } from './thread-ancestors.ts'
-import { createScreen, storedPayload, verifyActivity } from './verify.ts'
+import { fetchLinkedPost, fetchPostAncestors } from './thread-ancestors.ts'
+import { createSenderScreen, readStoredPayload, verifyActivity } from './verify.ts'
 import type { ActivityPayload } from './wire/activity.ts'
 import type { ActivityPubCall } from './wire/delivery.ts'
 
@@ -80,25 +80,26 @@ function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Ad
   const { now } = deps
   const { acceptProofs: acceptsProofs, insecureLoopback: origins = [] } = settings
   const origin = publicOrigin(settings, deps.publicUrl)
-  const guardedFetch = fetchFor(deps, origins)
+  const guardedFetch = createRemoteFetch(deps, origins)
   const ttlStore = requirePort('activitypub', deps.ttlStore, 'a TTL store; pass deps.ttlStore')
   const records = requirePort('activitypub', deps.records, 'records; pass deps.records')
   const agents = requirePort('activitypub', deps.agents, 'the agents; pass deps.agents')
   const newId = requirePort('activitypub', deps.newId, 'a source of ids; pass deps.newId')
   const places = createDocumentUrls(origin, settings.handleHost)
-  const slugs = (): readonly string[] => agents().flatMap(({ slug }) => (reservedSlugs.includes(slug) ? [] : [slug]))
+  const listServedSlugs = (): readonly string[] =>
+    agents().flatMap(({ slug }) => (reservedSlugs.includes(slug) ? [] : [slug]))
   const callTimeoutMs = Math.min(settings.callTimeoutMs, deps.maxCallMs ?? settings.callTimeoutMs)
   const userAgent = `Parley/${version} (+${origin})`
 
   const ownKeys = requirePort('activitypub', deps.ownKeys, 'its keys; pass deps.ownKeys')
   const keys = createActorKeys({ ownKeys, records, now })
-  const signGet = createSignGet({ keys, instance: instanceOwner(places), now })
+  const signGet = createSignGet({ keys, instance: instanceKeyOwner(places), now })
   const remote = createRemoteLookup({ guardedFetch, ttlStore, now, origins, signGet, userAgent })
   const moderation = moderationRules(settings)
-  const home = (): LocalAgents => ({ places, agents: slugs(), moderation })
+  const getLocalAgents = (): LocalAgents => ({ places, agents: listServedSlugs(), moderation })
   const blocks = createBlocks({ records, now, listed: settings.block })
   const mayWrite = createWritePermission(moderation, blocks)
-  const knowing = { remote, records, home, mayWrite, now }
+  const knowing = { remote, records, home: getLocalAgents, mayWrite, now }
   const isKnown = deps.knownPeople?.isAdmitted ?? (async () => false)
   const pace = {
     strangers: createRateLimiter(now, settings.hostLimit),
@@ -112,7 +113,7 @@ function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Ad
     acceptsProofs,
     knows: deps.knownPeople?.knows,
     maxBytes: settings.maxBodyBytes,
-    screen: createScreen(mayWrite, pace, deps.knownPeople?.knows),
+    screen: createSenderScreen(mayWrite, pace, deps.knownPeople?.knows),
   })
   const documents = {
     settings: documentSettings(settings),
@@ -128,8 +129,8 @@ function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Ad
     signerOf: createReaderVerifier({ keys: remote.keys, now, origin }),
   }
   const servesFiles = deps.files?.answer !== undefined
-  const rendering = { ...settings, origin, handleHost: places.handleHost, agents: slugs, servesFiles }
-  const readAgentKeys = (agent: string) => keys.of(agentOwner(places, agent))
+  const rendering = { ...settings, origin, handleHost: places.handleHost, agents: listServedSlugs, servesFiles }
+  const readAgentKeys = (agent: string) => keys.of(agentKeyOwner(places, agent))
   const sending = {
     guardedFetch,
     ttlStore,
@@ -147,22 +148,22 @@ function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Ad
     endpoints: servedPaths.map((path) => ({ path, answer: 'serve' })),
     notice: startupNotice(places, agents()),
     verify: (arrival) => verifyActivity({ ...knowing, gate, pace }, arrival),
-    payloadOf: (arrival, kept) => storedPayload({ ...knowing, acceptsProofs }, arrival, kept),
-    normalize: (payload, arrival, connection) => normalizeActivity(home(), payload, arrival, connection),
+    payloadOf: (arrival, kept) => readStoredPayload({ ...knowing, acceptsProofs }, arrival, kept),
+    normalize: (payload, arrival, connection) => normalizeActivity(getLocalAgents(), payload, arrival, connection),
     render: (reply, to, mayNotify) => renderActivityPub(rendering, reply, to, mayNotify),
     deliver: deliverUnlessBlocked({ closedRooms: deps.closedRooms, blocks }, deliverActivityPub(sending)),
     limitedBy: recipientHost,
-    expand: expandResolved(remote, createRecipientExpander({ origin, records, newId, now })),
+    expand: expandAfterResolving(remote, createRecipientExpander({ origin, records, newId, now })),
     webfinger: createActivityPubWebFinger(documents),
     serve: createDocumentServer(documents),
     admin: createOperations({ ...documents, now, limit: settings.limit, listed: settings.block }),
-    fetchReferenced: (asked) => fetchNamedPost(knowing, asked),
-    probe: createActivityPubProbe({ fetch: deps.fetch, places, agents: slugs }),
+    fetchReferenced: (asked) => fetchLinkedPost(knowing, asked),
+    probe: createActivityPubProbe({ fetch: deps.fetch, places, agents: listServedSlugs }),
     fetchAncestors: settings.readParents ? (asked, signal) => fetchPostAncestors(knowing, asked, signal) : undefined,
   })
 }
 
-function fetchFor({ guardedFetch, fetch }: ChannelDeps, origins: readonly string[]): SafeFetch {
+function createRemoteFetch({ guardedFetch, fetch }: ChannelDeps, origins: readonly string[]): SafeFetch {
   const pinned = requirePort('activitypub', guardedFetch, 'a fetch for addresses of others; pass deps.guardedFetch')
   return createLoopbackFetch({ guardedFetch: pinned, fetch }, origins)
 }

@@ -21,15 +21,15 @@ export function isPeerListed(list: readonly string[], actor: string): boolean {
 const machines: ReadonlySet<string> = new Set(['Service', 'Application'])
 
 /** As its own server says. */
-export const isMachine = ({ type }: Pick<RemoteActor, 'type'>): boolean => machines.has(type)
+export const isAutomatedActor = ({ type }: Pick<RemoteActor, 'type'>): boolean => machines.has(type)
 
 /**
  * Why a sender who wrote to an agent is not answered; undefined: they are. Also people whose profile says `#nobot`: they began it. Their words
  * are not read for other people (thread-ancestors.ts), and an agent never writes first.
  */
-export function reasonForSilence({ bots }: Pick<ModerationRules, 'bots'>, author: RemoteActor): string | undefined {
+export function findBotNoReplyReason({ bots }: Pick<ModerationRules, 'bots'>, author: RemoteActor): string | undefined {
   const isWelcome = bots === 'all' || isPeerListed(bots, author.id)
-  return isMachine(author) && !isWelcome ? 'from_bot' : undefined
+  return isAutomatedActor(author) && !isWelcome ? 'from_bot' : undefined
 }
 
 // Block lists have tens of thousands of entries: hosts and actors are found without going through all of them. Pure.
@@ -46,13 +46,13 @@ export function peerList(entries: Iterable<string>): PeerList {
     has(iri) {
       if (listed.size === 0 || !URL.canParse(iri)) return false
       const { host, hostname } = new URL(iri)
-      return listed.has(iri) || listed.has(host) || parentDomains(hostname).some((each) => listed.has(each))
+      return listed.has(iri) || listed.has(host) || listParentDomains(hostname).some((each) => listed.has(each))
     },
   }
 }
 
 /** The host itself, and every host that it is below. */
-function parentDomains(hostname: string): readonly string[] {
+function listParentDomains(hostname: string): readonly string[] {
   const labels = hostname.split('.')
   return labels.map((_, at) => labels.slice(at).join('.'))
 }
@@ -83,7 +83,7 @@ export function createBlocks(deps: BlocksDeps): Blocks {
   let known: Known | undefined
   let readAt = Number.NEGATIVE_INFINITY
   let reading: Promise<Known> | undefined
-  const currentBlocks = async (): Promise<Known> => {
+  const refreshBlocks = async (): Promise<Known> => {
     if (known !== undefined && deps.now() - readAt < freshMs) return known
     const before = known
     reading ??= loadBlocks(deps, before).finally(() => {
@@ -99,7 +99,7 @@ export function createBlocks(deps: BlocksDeps): Blocks {
       return before
     }
   }
-  return { turnsAway: async (iri) => (await currentBlocks()).list.has(iri) }
+  return { turnsAway: async (iri) => (await refreshBlocks()).list.has(iri) }
 }
 
 /** The version first: what changes while the list is read makes it another one. */

@@ -12,7 +12,7 @@ import { iriHost } from './signatures/host-authority.ts'
 import { readNoteObject } from './vocab.ts'
 import { publicAudience, type ReadObject } from './wire/activity.ts'
 import { type NoteRecord, noteFamily } from './wire/delivery.ts'
-import { hasBlocked } from './wire/records.ts'
+import { isAgentBlockedBy } from './wire/records.ts'
 
 export type AncestorDeps = {
   readonly remote: Pick<RemoteLookup, 'post' | 'actor'>
@@ -64,7 +64,7 @@ export async function fetchPostAncestors(
  * A post that a delivery only named, as its server shows it now: its sender's own, for this agent, and for no fewer people than the delivery said, or
  * an answer would show it to others.
  */
-export async function fetchNamedPost(
+export async function fetchLinkedPost(
   { remote, home }: Pick<AncestorDeps, 'remote' | 'home'>,
   { message, agent }: Omit<AncestorsRequest, 'knownIds'>,
 ): ReturnType<NonNullable<Adapter['fetchReferenced']>> {
@@ -149,7 +149,7 @@ async function ancestorText(
   const known = await remote.actor(author)
   if (known.kind !== 'found' || known.actor.id !== author) return undefined
   if (known.actor.isNoBot) return undefined
-  if (await hasBlocked(records, agent, author)) return undefined
+  if (await isAgentBlockedBy(records, agent, author)) return undefined
   const parts = noteParts({ places }, object, agent)
   const { name } = known.actor
   return parts.length === 0

@@ -15,13 +15,13 @@ import { type LocalAgents, mentionedAgents } from './normalize/activity-context.
 import { type AnnounceResult, verifyAnnounce } from './signatures/announced-posts.ts'
 import {
   type ReverifyDeps,
-  reverifyStored,
+  reverifyStoredActivity,
   type SignatureVerifier,
   type SignatureVerifierDeps,
   toVerifyResult,
 } from './signatures/verify-activity.ts'
 import type { ActivityPayload, KnownFacts, ReadActivity, VerifiedActivity } from './wire/activity.ts'
-import { hasBlocked, peerFamilies } from './wire/records.ts'
+import { isAgentBlockedBy, peerFamilies } from './wire/records.ts'
 
 /** What is needed to say who wrote, and what is known about them. */
 export type KnownFactsDeps = {
@@ -60,31 +60,31 @@ export async function verifyActivity(deps: VerifyDeps, arrival: RawRequest): Pro
   const seconds = (await pace.isKnown(actor)) ? pace.known.take(actor) : pace.strangers.take(serverRateKey(actor))
   if (seconds !== undefined) return { kind: 'handshake', answer: tooManyActivities(seconds) }
   const passed = await verifyAnnounce(deps, result.payload)
-  if (passed?.kind === 'later') return { kind: 'handshake', answer: tryAgainLater(passed.seconds) }
-  return { kind: 'genuine', payload: await verifiedPayload(deps, result.payload, passed) }
+  if (passed?.kind === 'later') return { kind: 'handshake', answer: tryAgainLaterAnswer(passed.seconds) }
+  return { kind: 'genuine', payload: await verifyActivityPayload(deps, result.payload, passed) }
 }
 
 /** What a community passes on is its author's, where that can be shown; anything else is its signer's. */
-async function verifiedPayload(
+async function verifyActivityPayload(
   deps: KnownFactsDeps,
   gated: VerifiedActivity,
   passed: Exclude<AnnounceResult, { kind: 'later' }> | undefined,
 ): Promise<ActivityPayload> {
-  return passed?.kind === 'unproven' ? { ...passed, gated } : withKnownFacts(deps, passed?.gated ?? gated)
+  return passed?.kind === 'unproven' ? { ...passed, gated } : addKnownFacts(deps, passed?.gated ?? gated)
 }
 
 /** The same for what was kept. */
-export async function storedPayload(
+export async function readStoredPayload(
   deps: KnownFactsDeps & ReverifyDeps,
   arrival: RawRequest,
   kept: StoredEventFacts,
 ): Promise<ActivityPayload | undefined> {
-  const gated = await reverifyStored(deps, arrival, kept)
+  const gated = await reverifyStoredActivity(deps, arrival, kept)
   if (gated === undefined) return undefined
   const passed = await verifyAnnounce(deps, gated)
   // It is not delivered again: it stays as it was kept, and the operator can resubmit it later.
   if (passed?.kind === 'later') return { kind: 'unproven', reason: 'origin_unavailable', gated }
-  return verifiedPayload(deps, gated, passed)
+  return verifyActivityPayload(deps, gated, passed)
 }
 
 /** Any server can say that an actor is gone: only their own server is believed. */
@@ -92,7 +92,7 @@ async function isActorGone({ remote }: VerifyDeps, { actor }: ReadActivity): Pro
   return (await remote.refreshActor(actor)).kind === 'gone'
 }
 
-async function withKnownFacts(deps: KnownFactsDeps, gated: VerifiedActivity): Promise<ActivityPayload> {
+async function addKnownFacts(deps: KnownFactsDeps, gated: VerifiedActivity): Promise<ActivityPayload> {
   const { activity, signer } = gated
   // What they are called is learnt beside the answer, never before it: the next message shows it.
   const isProfile = activity.type === 'Update' && activityObjectId(activity) === signer.id
@@ -109,7 +109,7 @@ async function readKnownFacts(
   const isSaid = type === 'Create' || type === 'Update' || type === 'Follow'
   const named = isSaid ? mentionedAgents(home(), activity) : []
   const blocked: string[] = []
-  for (const agent of named) if (await hasBlocked(records, agent, signer.id)) blocked.push(agent)
+  for (const agent of named) if (await isAgentBlockedBy(records, agent, signer.id)) blocked.push(agent)
   const shared = type === 'Delete' && object !== undefined ? await records.get(peerFamilies.shared, object) : undefined
   const undone = type === 'Undo' && object !== undefined ? await records.get(peerFamilies.follow, object) : undefined
   const isTheirs = undone?.['actor'] === signer.id
@@ -132,7 +132,7 @@ function activityObjectId({ object }: ReadActivity): string | undefined {
 const takesBack: ReadonlySet<string> = new Set(['Delete', 'Undo'])
 
 /** Who may come in at all and how often, by what they say they are: asked before any other server is. */
-export function createScreen(
+export function createSenderScreen(
   mayWrite: MayWrite,
   pace: ServerPace,
   knows: SignatureVerifierDeps['knows'] = async () => false,
@@ -154,16 +154,16 @@ function serverRateKey(actor: string): string {
 }
 
 function tooManyActivities(seconds: number): TransportAnswer {
-  return withRetryAfter(seconds, jsonRejection(429, 'too_many', `deliver it again in ${seconds} s, and more slowly`))
+  return addRetryAfter(seconds, jsonRejection(429, 'too_many', `deliver it again in ${seconds} s, and more slowly`))
 }
 
 /** Not 429: Lemmy drops what is answered with any 4xx, and delivers again after a 5xx. */
-function tryAgainLater(seconds: number): TransportAnswer {
+function tryAgainLaterAnswer(seconds: number): TransportAnswer {
   const remedy = `the server of its author could not be asked; deliver it again in ${seconds} s`
-  return withRetryAfter(seconds, jsonRejection(503, 'origin_unavailable', remedy))
+  return addRetryAfter(seconds, jsonRejection(503, 'origin_unavailable', remedy))
 }
 
-function withRetryAfter(seconds: number, answer: TransportAnswer): TransportAnswer {
+function addRetryAfter(seconds: number, answer: TransportAnswer): TransportAnswer {
   return { ...answer, headers: { ...answer.headers, 'retry-after': String(seconds) } }
 }
 

@@ -10,11 +10,11 @@ import {
 import { GatewayError } from '../../src/lib/index.ts'
 import { aguiFromEnvironment, aguiSettingsSchema } from './config.ts'
 import { deliverAgui } from './deliver.ts'
-import { followRequest } from './live/stream.ts'
-import { keptRunPayload, normalizeAgui } from './normalize.ts'
+import { streamRunOfRequest } from './live/stream.ts'
+import { normalizeAgui, readKeptRunPayload } from './normalize.ts'
 import { renderAgui, renderAnswer } from './render.ts'
 import { aguiSentences } from './sentences.ts'
-import { screenAgui, type VerifyDeps, verifyAgui } from './verify.ts'
+import { screenAguiHeaders, type VerifyDeps, verifyAgui } from './verify.ts'
 import { type AguiCall, type AguiPayload, describedRun } from './wire.ts'
 
 const runPath = '/api/v1/agent/run'
@@ -67,14 +67,14 @@ function createAgui(
       { path: runPath, answer: 'watch', describe: [describedRun] },
       { path: `${runPath}s`, answer: 'watch', describe: [{ ...describedRun, id: 'runAgentByOtherName' }] },
     ],
-    screenHeaders: (head) => screenAgui(deps, head),
+    screenHeaders: (head) => screenAguiHeaders(deps, head),
     verify: (arrival) => verifyAgui(deps, arrival),
-    payloadOf: keptRunPayload,
+    payloadOf: readKeptRunPayload,
     normalize: normalizeAgui,
     render: renderAgui,
     deliver: (call, attempt) => deliverAgui(runLog, call, attempt),
     acknowledge: renderAnswer,
-    follow: (request) => followRequest(deps.tasks, request),
+    follow: (request) => streamRunOfRequest(deps.tasks, request),
     probe: (request) => probeOwnAddress(request, address),
     isLocalOnly: address.isLocalOnly,
   })

@@ -39,7 +39,7 @@ import {
 } from './wire.ts'
 
 /** What is kept of a request says nothing about tokens; this machine's user and its guests need none. */
-export function keptRunPayload({ bytes }: RawRequest, kept: StoredEventFacts): AguiPayload | undefined {
+export function readKeptRunPayload({ bytes }: RawRequest, kept: StoredEventFacts): AguiPayload | undefined {
   const { subject, caller, agentChain } = kept
   const payload: AguiPayload = { bytes, bearer: undefined, chain: { kind: 'read', caller, agentChain } }
   if (subject === aguiSubject(payload)) return payload
@@ -58,7 +58,7 @@ export function normalizeAgui(
     return normalizeRunRequest(payload, value, arrival, connection)
   } catch (error) {
     if (!(error instanceof UnparsableEventError)) throw error
-    throw new UnparsableEventError(error.reason, { ...unreadableFacts(payload, value), ...error.facts })
+    throw new UnparsableEventError(error.reason, { ...unreadableRequestFacts(payload, value), ...error.facts })
   }
 }
 
@@ -126,17 +126,17 @@ function runMessage({ payload, request, raw, arrival, connection, chain }: RunCo
     replyTo: { threadId, runId },
     mustReplyIndividually: 'run',
     isExclusive: true,
-    task: taskClaim(request, continuedTask(payload, said)),
+    task: createTaskClaim(request, findContinuedTask(payload, said)),
   }
 }
 
 /** A command decides about one thing, and does not say its whole id. */
-function continuedTask({ goesOnWith: tasks }: AguiPayload, { decides }: Said): string | undefined {
+function findContinuedTask({ goesOnWith: tasks }: AguiPayload, { decides }: Said): string | undefined {
   return decides === undefined ? tasks?.values().next().value : tasks?.get(decides)
 }
 
 /** A run is a task of its own, or goes on with the one that waited for what it brings. */
-function taskClaim(
+function createTaskClaim(
   { threadId, protocolVersion }: RunRequest,
   known: string | undefined,
 ): NonNullable<InboundMessage['task']> {
@@ -145,7 +145,7 @@ function taskClaim(
 }
 
 /** Headers are not kept: a request that named a chain cannot be read again without losing it. */
-function unreadableFacts(payload: AguiPayload, value: unknown): UnparsableEventError['facts'] {
+function unreadableRequestFacts(payload: AguiPayload, value: unknown): UnparsableEventError['facts'] {
   const { chain } = payload
   const runId = runIdSchema.safeParse(value).data?.runId
   const isChained = chain.kind === 'unreadable' || chain.caller !== undefined

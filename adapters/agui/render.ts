@@ -69,7 +69,7 @@ export const renderAnswer: NonNullable<Adapter['acknowledge']> = (acceptances, r
       ),
     )
   }
-  if (result?.kind === 'held') return heldAnswer(result)
+  if (result?.kind === 'held') return heldRunAnswer(result)
   if (result?.kind !== 'ended') return pending
   if (result.reason === 'task_cancelled') return runJsonAnswer(200, { status: 'cancelled', code: result.reason })
   const end = ended[result.state]
@@ -79,7 +79,7 @@ export const renderAnswer: NonNullable<Adapter['acknowledge']> = (acceptances, r
 }
 
 /** Not refused: the run is kept. The same run asked for again waits for its answer once its sender is let in. */
-function heldAnswer({ response, reason }: Extract<WatchResult, { kind: 'held' }>): TransportAnswer {
+function heldRunAnswer({ response, reason }: Extract<WatchResult, { kind: 'held' }>): TransportAnswer {
   if (response === null) return runJsonAnswer(202, { status: reason })
   const messages = [{ role: 'assistant', content: responseContent(response) }]
   return runJsonAnswer(202, { threadId: response.thread_id, status: reason, messages })
@@ -98,7 +98,7 @@ function answerBody({ response, runId }: Answered, others: readonly Answered[]):
     status: isAwaitingInput(reply) ? 'input_required' : reply.status,
     messages: replies.map((each) => ({ role: 'assistant', content: responseContent(each) })),
     ...(interrupts.length === 0 ? {} : { interrupts }),
-    response: responseToJson(clientResponse(reply)),
+    response: responseToJson(responseForClient(reply)),
     ...(reply.client?.state === undefined ? {} : { state: reply.client.state }),
     ...(reply.client?.tools === undefined ? {} : { clientTools: { ...reply.client.tools } }),
   }
@@ -132,11 +132,11 @@ function responseToJson(response: NormalizedResponse): JsonObject {
 }
 
 /** What it says to the client's program stands beside it. */
-function clientResponse({ client: _told, ...response }: NormalizedResponse): NormalizedResponse {
-  return { ...response, parts: response.parts.map(withCallersToolName) }
+function responseForClient({ client: _told, ...response }: NormalizedResponse): NormalizedResponse {
+  return { ...response, parts: response.parts.map(restoreCallersToolName) }
 }
 
-function withCallersToolName(part: Part): Part {
+function restoreCallersToolName(part: Part): Part {
   if (!isKnownPart(part) || part.kind !== 'policy' || part.policy.kind !== 'runtime_tool_pending') return part
   const { declared_name: _own, ...policy } = part.policy
   return { kind: 'policy', policy: { ...policy, tool_name: callerToolName(part.policy) } }

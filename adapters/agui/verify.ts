@@ -30,11 +30,12 @@ export async function verifyAgui(
   const audiences = url === undefined ? [] : [url]
   const from = await callers.identify(arrival.headers, agent, { scope: runScope, audiences })
   if (from.kind === 'rejected') return from
-  if (from.bearer === undefined && arrival.from === 'remote') return rejectStranger(callers, url)
+  if (from.bearer === undefined && arrival.from === 'remote') return rejectWithoutToken(callers, url)
   // A page can send any other type without asking, so this is a guard and not pedantry.
   if (!jsonType.test(arrival.headers['content-type'] ?? '')) return { kind: 'rejected', reason: 'malformed_request' }
-  const guest = from.bearer === undefined && arrival.from === 'guest' ? await guestSubject(arrival.bytes) : undefined
-  const payload = { ...runPayload(arrival, from), ...(guest === undefined ? {} : { guest }) }
+  const guest =
+    from.bearer === undefined && arrival.from === 'guest' ? await computeGuestSubject(arrival.bytes) : undefined
+  const payload = { ...toRunPayload(arrival, from), ...(guest === undefined ? {} : { guest }) }
   const { bytes, headers } = arrival
   const subject = aguiSubject(payload)
   const asked = { agent: from.bearer?.agent ?? agent, subject, bytes, accept: headers['accept'] ?? '' }
@@ -44,13 +45,16 @@ export async function verifyAgui(
 }
 
 /** What the headers alone rule out: a remote request without a token, a body that is not JSON. */
-export function screenAgui({ callers, url }: Pick<VerifyDeps, 'callers' | 'url'>, { headers, from }: RequestHead) {
-  if (headers['authorization'] === undefined && from === 'remote') return rejectStranger(callers, url)
+export function screenAguiHeaders(
+  { callers, url }: Pick<VerifyDeps, 'callers' | 'url'>,
+  { headers, from }: RequestHead,
+) {
+  if (headers['authorization'] === undefined && from === 'remote') return rejectWithoutToken(callers, url)
   const isJson = headers['content-type'] === undefined || jsonType.test(headers['content-type'])
   return isJson ? undefined : ({ kind: 'rejected', reason: 'malformed_request' } as const)
 }
 
-function rejectStranger(
+function rejectWithoutToken(
   callers: CallerVerifier,
   resource: string | undefined,
 ): Extract<VerifyResult<never>, { kind: 'rejected' }> {
@@ -60,13 +64,13 @@ function rejectStranger(
 }
 
 /** Nothing is known of a guest but the thread it names: knowing that name is what leads back to it, and to no other thread. */
-async function guestSubject(bytes: Uint8Array): Promise<string> {
+async function computeGuestSubject(bytes: Uint8Array): Promise<string> {
   const json = parseBoundedJson(bytes)
   const threadId = json.ok ? threadIdSchema.safeParse(json.value).data?.threadId : undefined
   return `${guestPrefix}${(await sha256Hex(`guest ${threadId ?? ''}`)).slice(0, 32)}`
 }
 
-function runPayload({ bytes }: RawRequest, from: Exclude<CallerResult, { kind: 'rejected' }>): AguiPayload {
+function toRunPayload({ bytes }: RawRequest, from: Exclude<CallerResult, { kind: 'rejected' }>): AguiPayload {
   const { bearer } = from
   if (from.kind === 'unreadable') return { bytes, bearer, chain: { kind: 'unreadable', remedy: from.remedy } }
   const { caller, agentChain } = from

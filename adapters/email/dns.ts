@@ -96,15 +96,15 @@ const tooManyLookups: Answer = { kind: 'temporary', reason: 'ETOOMANY' }
 async function lookUpInTime(lookup: Lookup, name: string, type: RecordType, timeoutMs: number): Promise<Answer> {
   const signal = AbortSignal.timeout(timeoutMs)
   const late = Promise.withResolvers<Answer>()
-  const answerLate = (): void => late.resolve({ kind: 'temporary', reason: 'ETIMEOUT' })
-  signal.addEventListener('abort', answerLate, { once: true })
+  const answerTimedOut = (): void => late.resolve({ kind: 'temporary', reason: 'ETIMEOUT' })
+  signal.addEventListener('abort', answerTimedOut, { once: true })
   try {
     const answer = await Promise.race([lookup(name, type, signal), late.promise])
     return answer.kind === 'records' ? withinRecordLimits(answer) : answer
   } catch {
     return { kind: 'temporary', reason: 'EFAILED' }
   } finally {
-    signal.removeEventListener('abort', answerLate)
+    signal.removeEventListener('abort', answerTimedOut)
   }
 }
 
@@ -164,7 +164,7 @@ const noneTtlMs = 60_000
 const row = wireObject({ name: wireString, type: wireInteger(), TTL: wireInteger(0), data: wireString })
 const reply = wireObject({ Status: wireInteger(), Answer: wireNullish(wireArray(row, 200)) })
 
-export function dohLookup(fetch: (url: string, init: RequestInit) => Promise<Response>, url: string): Lookup {
+export function createDohLookup(fetch: (url: string, init: RequestInit) => Promise<Response>, url: string): Lookup {
   return async (name, type, signal) => {
     const question = new URL(url)
     question.searchParams.set('name', name)
@@ -224,7 +224,7 @@ type NodeDns = { readonly Resolver: new (options: { timeout: number; tries: numb
 /** Node tells the lifetime of addresses only. */
 const usualTtlMs = 300_000
 
-export function nodeLookup(servers?: readonly string[]): Lookup {
+export function createNodeLookup(servers?: readonly string[]): Lookup {
   let resolver: Promise<NodeResolver> | undefined
   return async (name, type) => {
     resolver ??= createNodeResolver(servers)

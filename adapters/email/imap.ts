@@ -28,7 +28,7 @@ const passing: ReadonlySet<unknown> = new Set(['UNAVAILABLE', 'INUSE', 'LIMIT', 
 const patienceMs = 900_000
 
 export function pollImap(settings: ImapSettings, deps: ImapDeps): NonNullable<Ingress['poll']> {
-  const waiting = createWaiting(deps.now)
+  const waiting = createTooLongCheck(deps.now)
   return async function* mails(cursor, signal) {
     let place = readCursor(cursor)
     let failures = 0
@@ -47,7 +47,7 @@ export function pollImap(settings: ImapSettings, deps: ImapDeps): NonNullable<In
             const next: ImapCursor = { ...place, uid }
             const mail = await mailbox.fetch(uid)
             // Asked for more only after this is committed: until then the place stays where it was.
-            if (mail !== undefined) yield await mailBatch(mail, next, mailbox, { settings, deps, waiting })
+            if (mail !== undefined) yield await createMailBatch(mail, next, mailbox, { settings, deps, waiting })
             place = next
           }
           // Not before: a server that lets in and then fails is asked less and less often, too.
@@ -59,7 +59,7 @@ export function pollImap(settings: ImapSettings, deps: ImapDeps): NonNullable<In
           }
         }
       } catch (error) {
-        if (isLoginRefusal(error)) throw loginRefused(error)
+        if (isLoginRefusal(error)) throw loginRefusedError(error)
         failures += 1
       } finally {
         mailbox?.close()
@@ -89,7 +89,7 @@ type SourceContext = { readonly settings: ImapSettings; readonly deps: ImapDeps;
 type Waiting = { readonly isTooLong: (cursor: ImapCursor) => boolean }
 
 /** There is only ever one: the place does not move beyond it. */
-function createWaiting(now: () => number): Waiting {
+function createTooLongCheck(now: () => number): Waiting {
   let known: { readonly at: string; readonly since: number } | undefined
   return {
     isTooLong({ validity, uid }) {
@@ -100,7 +100,7 @@ function createWaiting(now: () => number): Waiting {
   }
 }
 
-async function mailBatch(
+async function createMailBatch(
   { raw, isTooLarge, at }: FetchedMail,
   cursor: ImapCursor,
   mailbox: ImapMailbox,
@@ -140,7 +140,7 @@ function isLoginRefusal(error: unknown): boolean {
   return error.responseStatus === 'NO' && !('serverResponseCode' in error && passing.has(error.serverResponseCode))
 }
 
-function loginRefused(cause: unknown): GatewayError {
+function loginRefusedError(cause: unknown): GatewayError {
   const remedy = 'check the name and the password in EMAIL_IMAP_URL'
   return new GatewayError('config_invalid', `[email] the mailbox refused the login; ${remedy}`, { cause })
 }
@@ -184,7 +184,7 @@ const maxFields = 50
 const recipientFields = ['x-original-to', 'delivered-to', 'envelope-to']
 
 function readDeliveryFields(raw: Uint8Array): DeliveryFields {
-  const fields = fieldsAboveReceived(new TextDecoder('latin1').decode(raw.subarray(0, maxHeadBytes)))
+  const fields = readFieldsAboveReceived(new TextDecoder('latin1').decode(raw.subarray(0, maxHeadBytes)))
   const returnPath = fields.get('return-path')
   return {
     returnPath: returnPath === undefined ? undefined : withoutAngleBrackets(returnPath),
@@ -196,7 +196,7 @@ function readDeliveryFields(raw: Uint8Array): DeliveryFields {
 }
 
 /** The first of each name. */
-function fieldsAboveReceived(head: string): ReadonlyMap<string, string> {
+function readFieldsAboveReceived(head: string): ReadonlyMap<string, string> {
   const fields = new Map<string, string>()
   for (const line of head.split(/\r?\n/, maxFields)) {
     const field = /^([!-9;-~]{1,76}):[ \t]*(.{0,998})$/.exec(line)
@@ -269,7 +269,7 @@ export async function openMailbox(settings: ImapSettings, maxBytes: number, sign
         const news = found.filter((each) => each > uid)
         return news.toSorted((one, other) => one - other).slice(0, maxListed)
       },
-      before: (instant) => uidBefore(client, instant, uidNext),
+      before: (instant) => findUidBefore(client, instant, uidNext),
       fetch: (uid) => fetchMail(client, uid, maxBytes),
       mark: (uid) => markMail(client, uid, settings),
       change: (longestMs) => waitForChange(client, wakeup.promise, gone.promise, longestMs),
@@ -308,7 +308,7 @@ async function searchUids(client: ImapFlow, query: SearchObject): Promise<readon
 }
 
 /** The server counts in days; the instant within the day is ours to compare. */
-async function uidBefore(client: ImapFlow, instant: number, nextUid: number): Promise<number> {
+async function findUidBefore(client: ImapFlow, instant: number, nextUid: number): Promise<number> {
   const found = await searchUids(client, { since: new Date(instant - dayMs) })
   const newest = found.toSorted((one, other) => one - other).slice(-maxRescanned)
   for (const uid of newest) {

@@ -28,17 +28,17 @@ import { emailFromEnvironment, hostedEmailFromEnvironment } from './config/envir
 import { type EmailSettings, emailSettingsSchema, requireHostedSettings } from './config/settings.ts'
 import { deliverMail } from './deliver/mail.ts'
 import { findDelivery } from './deliver/message-ids.ts'
-import { createResolver, dohLookup, nodeLookup } from './dns.ts'
+import { createDohLookup, createNodeLookup, createResolver } from './dns.ts'
 import { scanHead } from './headers/scan-head.ts'
 import { pollImap } from './imap.ts'
 import { onEmailEvent } from './ingress/email-event.ts'
 import { createOwnMailRegistry } from './ingress/received.ts'
-import { verifyHop } from './loop-prevention.ts'
+import { verifyHopHeader } from './loop-prevention.ts'
 import { openMailFile } from './mime/files.ts'
 import { parseMailBody } from './mime/parse-body.ts'
 import { type Addresses, resolveRecipient } from './normalize/addressing.ts'
 import { horizonMs, maxRawBytes, normalizeMail } from './normalize/mail.ts'
-import { createHereOrThread } from './offload/load-shedding.ts'
+import { createHereOrInThread } from './offload/load-shedding.ts'
 import { offloadFindPart, offloadMailChecks, offloadReadBody } from './offload/offload.ts'
 import { emailReasons } from './reasons.ts'
 import { renderMailReply } from './render/reply.ts'
@@ -113,18 +113,20 @@ function createEmail(given: EmailSettings, deps: EmailDeps): Adapter {
   const tokens = createReplyTokens(hmac, secrets)
   const own = createOwnMailRegistry()
   const domains = [settings.domain, ...settings.domains]
-  const addresses = (): Addresses => ({
+  const listOwnAddresses = (): Addresses => ({
     domains,
     agents: deps.agents?.().map(({ slug }) => slug) ?? [connection.agent],
     aliases: { ...mailboxAlias(settings, connection.agent), ...settings.addresses },
   })
   const lookup =
-    settings.dnsOverHttps === undefined ? nodeLookup(settings.dnsServers) : dohLookup(deps.fetch, settings.dnsOverHttps)
+    settings.dnsOverHttps === undefined
+      ? createNodeLookup(settings.dnsServers)
+      : createDohLookup(deps.fetch, settings.dnsOverHttps)
   const resolver = createResolver({ lookup, now })
   const { offload } = deps
   const library = offload === undefined ? undefined : offloadMailChecks(offload)
-  const hereOr = createHereOrThread()
-  const tested = onceSucceeded(() => testSignatureChecks(library))
+  const hereOr = createHereOrInThread()
+  const tested = runOnceUntilSuccess(() => testSignatureChecks(library))
   const verifying = {
     hopOf: createRequestVerifier(ingressSettings(settings), { ...deps, own }),
     scanHead,
@@ -147,14 +149,14 @@ function createEmail(given: EmailSettings, deps: EmailDeps): Adapter {
       )
     },
     nameOriginal: async (digest: string) => rawBlobs?.nameOf(digest),
-    addresses,
+    addresses: listOwnAddresses,
     tokens,
     sentUnder: async (key: string) => (ttlStore === undefined ? undefined : findDelivery(ttlStore, key)),
     async readHop(domain: string, value: string, messageId: string) {
       if (![...domains, ...settings.siblings].includes(domain)) return undefined
       const shared = settings.siblingSecret?.reveal()
       for (const each of shared === undefined ? await secrets.all() : [shared]) {
-        const hop = await verifyHop(hmac, each, value, messageId)
+        const hop = await verifyHopHeader(hmac, each, value, messageId)
         if (hop !== undefined) return hop
       }
       return undefined
@@ -168,7 +170,7 @@ function createEmail(given: EmailSettings, deps: EmailDeps): Adapter {
     now,
     own,
     maxBytes: settings.maxBytes,
-    recipientOf: (address: string) => classifyRecipient(addresses(), address),
+    recipientOf: (address: string) => classifyRecipient(listOwnAddresses(), address),
   }
   const deciding =
     ttlStore === undefined || deps.publicUrl === undefined ? undefined : { connection, now, ttlStore, say: deps.say }
@@ -180,7 +182,7 @@ function createEmail(given: EmailSettings, deps: EmailDeps): Adapter {
     screenHeaders: (head) => screenRequest(ingressSettings(settings), head),
     verify: (arrival) => verifyMail(verifying, arrival),
     normalize: (mail, arrival, at) =>
-      normalizeMail({ addresses: addresses(), addressDomains: settings.addressDomains }, mail, arrival, at),
+      normalizeMail({ addresses: listOwnAddresses(), addressDomains: settings.addressDomains }, mail, arrival, at),
     render: (reply, to, mayNotify) =>
       renderMailReply(
         deps.say,
@@ -192,7 +194,7 @@ function createEmail(given: EmailSettings, deps: EmailDeps): Adapter {
     deliver: deliverMail(deliverySettings(settings, deps.mailer), { ...deps, tokens: async () => tokens, secret }),
     openFile: openMailFile(rawBlobs, offload === undefined ? undefined : offloadFindPart(offload)),
     ingress: {
-      listen: smtp === undefined ? undefined : listenAfterTest(tested, listenSmtp(smtp, incoming)),
+      listen: smtp === undefined ? undefined : listenAfterSelfTest(tested, listenSmtp(smtp, incoming)),
       poll: imap === undefined ? undefined : pollImap(imap, incoming),
       onEmailEvent: onEmailEvent({ ...incoming, requireSecret: secret }),
     },
@@ -223,7 +225,7 @@ function emailCapabilities(settings: EmailSettings, { mailer }: Pick<ChannelDeps
 }
 
 /** What cannot tell a true signature from a broken one takes no mail: the port stays closed, and says why. */
-function listenAfterTest(
+function listenAfterSelfTest(
   tested: () => Promise<void>,
   listen: NonNullable<Ingress['listen']>,
 ): NonNullable<Ingress['listen']> {
@@ -234,7 +236,7 @@ function listenAfterTest(
 }
 
 /** What has failed is tried again by the next caller. */
-function onceSucceeded(work: () => Promise<void>): () => Promise<void> {
+function runOnceUntilSuccess(work: () => Promise<void>): () => Promise<void> {
   let done: Promise<void> | undefined
   return () => {
     done ??= work().catch((error: unknown) => {

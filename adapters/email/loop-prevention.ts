@@ -52,20 +52,24 @@ const machineFields: ReadonlySet<string> = new Set([
 const suppressing = /^(?:all|autoreply|oof|rn|nrn|dr)$/i
 
 /** Undefined: nothing speaks against an answer. */
-export function whyNotAnswered(mail: LoopCheck): NoReplyReason | undefined {
+export function findNoReplyReason(mail: LoopCheck): NoReplyReason | undefined {
   // Agents of ours may write to each other, under a count that ends. Whatever else marks a machine is true of them, too.
   if (mail.hop !== undefined) return mail.hop > maxHops ? 'too_many_hops' : undefined
-  return ownReason(mail) ?? senderReason(mail) ?? mail.head.fields.map(fieldReason).find((each) => each !== undefined)
+  return (
+    findOwnMailReason(mail) ??
+    findSenderReason(mail) ??
+    mail.head.fields.map(findFieldReason).find((each) => each !== undefined)
+  )
 }
 
-function ownReason({ head, isOurs, domains }: LoopCheck): NoReplyReason | undefined {
+function findOwnMailReason({ head, isOurs, domains }: LoopCheck): NoReplyReason | undefined {
   if (head.from !== undefined && isOurs(head.from.address)) return 'own_message'
   const idDomain = head.messageId?.slice(head.messageId.lastIndexOf('@') + 1).toLowerCase()
   if (idDomain !== undefined && domains.includes(idDomain)) return 'own_message'
   return fieldValues(head, 'x-loop').some((value) => isOurs(value.trim())) ? 'loop' : undefined
 }
 
-function senderReason({ head, mailFrom, isReport }: LoopCheck): NoReplyReason | undefined {
+function findSenderReason({ head, mailFrom, isReport }: LoopCheck): NoReplyReason | undefined {
   if (isReport || fieldValues(head, 'content-type').some((type) => reportTypes.test(type))) return 'report'
   if (mailFrom === '' || fieldValues(head, 'return-path').some((path) => path.replace(/\s/g, '') === '<>'))
     return 'null_sender'
@@ -74,14 +78,14 @@ function senderReason({ head, mailFrom, isReport }: LoopCheck): NoReplyReason | 
   return fieldValues(head, 'received').length > maxReceived ? 'loop' : undefined
 }
 
-function fieldReason({ name, value }: HeaderField): NoReplyReason | undefined {
+function findFieldReason({ name, value }: HeaderField): NoReplyReason | undefined {
   if (listFields.has(name)) return 'mailing_list'
   if (machineFields.has(name)) return 'machine_generated'
   switch (name) {
     case 'auto-submitted':
-      return firstWord(value) === 'no' ? undefined : 'auto_submitted'
+      return firstFieldWord(value) === 'no' ? undefined : 'auto_submitted'
     case 'precedence':
-      return ['bulk', 'list', 'junk', 'auto_reply'].includes(firstWord(value)) ? 'bulk' : undefined
+      return ['bulk', 'list', 'junk', 'auto_reply'].includes(firstFieldWord(value)) ? 'bulk' : undefined
     case 'x-auto-response-suppress':
       return value.split(',').some((each) => suppressing.test(each.trim())) ? 'auto_response_suppressed' : undefined
     default:
@@ -90,7 +94,7 @@ function fieldReason({ name, value }: HeaderField): NoReplyReason | undefined {
 }
 
 /** Without parameters and comments, in small letters. */
-function firstWord(value: string): string {
+function firstFieldWord(value: string): string {
   return (/^[^\s;(]*/.exec(value.trim())?.[0] ?? '').toLowerCase()
 }
 
@@ -106,17 +110,17 @@ export const hopHeader = 'X-Agent-Hop'
 export const maxHops = 4
 const macLength = 32
 
-export async function signHop(
+export async function signHopHeader(
   hmac: ChannelDeps['hmac'],
   secret: string,
   hop: number,
   messageId: string,
 ): Promise<string> {
-  return `${hop}; mac=${await hopMac(hmac, secret, hop, messageId)}`
+  return `${hop}; mac=${await computeHopMac(hmac, secret, hop, messageId)}`
 }
 
 /** The hop that a mail with this id really has; undefined where no gateway that shares the secret said so. */
-export async function verifyHop(
+export async function verifyHopHeader(
   hmac: ChannelDeps['hmac'],
   secret: string,
   value: string,
@@ -124,10 +128,15 @@ export async function verifyHop(
 ): Promise<number | undefined> {
   const [, hop = '', mac = ''] = /^\s*([1-9]\d{0,2})\s*;\s*mac=([a-z2-7]{32})\s*$/.exec(value) ?? []
   if (hop === '') return undefined
-  return equalInConstantTime(await hopMac(hmac, secret, Number(hop), messageId), mac) ? Number(hop) : undefined
+  return equalInConstantTime(await computeHopMac(hmac, secret, Number(hop), messageId), mac) ? Number(hop) : undefined
 }
 
-async function hopMac(hmac: ChannelDeps['hmac'], secret: string, hop: number, messageId: string): Promise<string> {
+async function computeHopMac(
+  hmac: ChannelDeps['hmac'],
+  secret: string,
+  hop: number,
+  messageId: string,
+): Promise<string> {
   const bytes = new TextEncoder().encode(`hop\n${hop}\n${messageId}`)
   return base32(await hmac.sha256(secret, bytes)).slice(0, macLength)
 }

@@ -30,7 +30,7 @@ export async function resolveThread(
   const ours = await Promise.all(ids.map((each) => keyFromOwnMessageId(facts.tokens, each)))
   const others = await Promise.all(ids.filter((_, at) => ours[at] === undefined).map(threadKey))
   const keys = [facts.tokenKey, ...ours, ...others].flatMap((each) => each ?? [])
-  const outlook = head.threadIndex === undefined ? [] : [outlookName(head.threadIndex)]
+  const outlook = head.threadIndex === undefined ? [] : [outlookThreadName(head.threadIndex)]
   // Outlook leaves References out on some paths, and any sender can copy an index: it is read only where there is nothing else.
   const hints = head.references.length === 0 ? outlook : []
   return {
@@ -63,7 +63,7 @@ export function threadName(key: string): string {
 }
 
 /** The same for the conversation that Outlook says it belongs to. */
-function outlookName(threadIndex: string): string {
+function outlookThreadName(threadIndex: string): string {
   return `x:${threadIndex}`
 }
 
@@ -100,24 +100,24 @@ export interface ReplyTokens {
 const pattern = /^[a-z2-7]{32}$/i
 
 /** What may be a token; whether it is one of ours takes `read`. */
-export function looksLikeToken(text: string): boolean {
+export function isTokenShaped(text: string): boolean {
   return pattern.test(text)
 }
 
 /** Secrets are asked for every time: they are made when they are first needed, and may change. */
 export function createReplyTokens(hmac: ChannelDeps['hmac'], { current, all }: MailSecrets): ReplyTokens {
-  const tokenProof = async (key: string, secret: string): Promise<string> => {
+  const computeTokenProof = async (key: string, secret: string): Promise<string> => {
     const bytes = new TextEncoder().encode(`reply-token ${key}`)
     return base32(await hmac.sha256(secret, bytes)).slice(0, keyLength)
   }
   return {
-    mint: async (key) => key + (await tokenProof(key, await current())),
+    mint: async (key) => key + (await computeTokenProof(key, await current())),
     async read(text) {
-      if (!looksLikeToken(text)) return undefined
+      if (!isTokenShaped(text)) return undefined
       const token = text.toLowerCase()
       const key = token.slice(0, keyLength)
       for (const secret of await all())
-        if (equalInConstantTime(token.slice(keyLength), await tokenProof(key, secret))) return key
+        if (equalInConstantTime(token.slice(keyLength), await computeTokenProof(key, secret))) return key
       return undefined
     },
   }

@@ -7,14 +7,14 @@ import { busyReason } from './offload/load-shedding.ts'
 import { type ReplyTokens, resolveThread } from './threading.ts'
 import { sha256HexBytes } from './webhooks/signed-webhook.ts'
 import {
-  countedHead,
-  isFieldCounted,
+  isFieldProven,
+  keepAuthorsFields,
+  listUncountedContentFields,
   type MailBody,
   type MailHead,
   type MailProof,
   type MailRefusal,
   type ReceivedMail,
-  uncountedContent,
 } from './wire/mail.ts'
 import type { SentMail, VerifiedMail, VerifiedRecipient } from './wire/verified-mail.ts'
 /** What an ingress makes of a request. */
@@ -58,9 +58,9 @@ export async function verifyMail(deps: VerifyDeps, arrival: RawRequest): Promise
   const proof = await authenticateSender(deps, arrival, mail, head)
   if ('kind' in proof) return refuseMail(proof)
   if (proof.standing === 'spoofed') return refuseMail(spoofed)
-  const body = await deps.readBody(mail.raw, head, uncountedContent(proof))
-  if ('kind' in body) return refuseMail(isGivenUp(mail, body) ? unreadable : body)
-  return { kind: 'genuine', payload: await completeMail(deps, { ...mail, head, proof, body }) }
+  const body = await deps.readBody(mail.raw, head, listUncountedContentFields(proof))
+  if ('kind' in body) return refuseMail(isLastTryFailed(mail, body) ? unreadable : body)
+  return { kind: 'genuine', payload: await completeVerifiedMail(deps, { ...mail, head, proof, body }) }
 }
 
 const tooMany: MailRefusal = {
@@ -113,18 +113,18 @@ async function authenticateSender(
       reasons: ['submitted_on_this_machine'],
     }
   const proof = await deps.proveMail(mail, head)
-  return 'kind' in proof && isGivenUp(mail, proof) ? { ...nothingProven, reasons: [proof.reason] } : proof
+  return 'kind' in proof && isLastTryFailed(mail, proof) ? { ...nothingProven, reasons: [proof.reason] } : proof
 }
 
 /** It was waited for once; that there was no thread for it is not the mail's doing, and is waited for as long as it takes. */
-const isGivenUp = (mail: ReceivedMail, { kind, reason }: MailRefusal): boolean =>
+const isLastTryFailed = (mail: ReceivedMail, { kind, reason }: MailRefusal): boolean =>
   kind === 'later' && mail.isLastTry === true && reason !== busyReason
 
 type Judged = ReceivedMail & { readonly head: MailHead; readonly proof: MailProof; readonly body: MailBody }
 
-async function completeMail(deps: VerifyDeps, mail: Judged): Promise<VerifiedMail> {
+async function completeVerifiedMail(deps: VerifyDeps, mail: Judged): Promise<VerifiedMail> {
   const { raw, body } = mail
-  const digest = lazyDigest(raw)
+  const digest = createLazyDigest(raw)
   const id = signedMailId(mail) ?? `${await digest()}@invalid`
   const recipients = await Promise.all(
     mail.envelope.rcptTo.map((each) => resolveEnvelopeRecipient(deps, { mail, id, digest }, each)),
@@ -143,12 +143,12 @@ async function completeMail(deps: VerifyDeps, mail: Judged): Promise<VerifiedMai
 
 /** Its Message-ID where that is the author's; else it is known by its signature: that is the same in every copy. */
 function signedMailId({ head, proof }: Judged): string | undefined {
-  if (isFieldCounted(proof, 'message-id')) return head.messageId
+  if (isFieldProven(proof, 'message-id')) return head.messageId
   return `${proof.signatures[0]?.split(' ').at(-1)}@signature.invalid`
 }
 
 /** Only when something is named after the bytes: for most mails their hash would cost more than reading them. */
-function lazyDigest(raw: Uint8Array): () => Promise<string> {
+function createLazyDigest(raw: Uint8Array): () => Promise<string> {
   let made: Promise<string> | undefined
   return () => (made ??= sha256HexBytes(raw))
 }
@@ -172,7 +172,7 @@ async function resolveEnvelopeRecipient(
   if (meant.kind === 'unknown' && mail.way !== 'imap') return { given, kind: 'unknown' }
   const { agent, address } = meant.kind === 'agent' ? meant : { agent: deps.mailboxAgent, address: given }
   const tokenKey = meant.kind === 'agent' && meant.token !== undefined ? await tokens.read(meant.token) : undefined
-  const head = countedHead(mail.head, mail.proof, tokenKey !== undefined)
+  const head = keepAuthorsFields(mail.head, mail.proof, tokenKey !== undefined)
   const thread = await resolveThread(head, { id, tokenKey, tokens })
   return { given, kind: 'agent', agent, address, thread, ...(tokenKey === undefined ? {} : { tokenKey }) }
 }

@@ -32,7 +32,7 @@ import { slackSentences } from './sentences.ts'
 import { createSlackProbe, slackWebhookUrl } from './setup.ts'
 import { createSocketRequests, createSocketWatch, pollSocketMode } from './socket-mode.ts'
 import { exceedsBotHops, learnThreadContext, type Viewed } from './thread-state.ts'
-import { readSlackBody, type SlackPayload, screenSlack, verifySlack } from './verify.ts'
+import { readSlackBody, type SlackPayload, screenSlackHeaders, verifySlack } from './verify.ts'
 import { envelopeRule, maxTextLength, type SlackCall } from './wire.ts'
 
 // Slack tries an event again within the hour, and delayed ones for a day; the hour more is for clocks.
@@ -105,7 +105,7 @@ function createSlack(settings: SlackSettings, deps: SpeakingDeps<typeof slackSen
     channel: 'slack',
     capabilities: slackCapabilities(settings),
     ...(settings.appToken === undefined ? { notice: webhookNotice(deps) } : {}),
-    screenHeaders: (head) => screenSlack(deps.now, head),
+    screenHeaders: (head) => screenSlackHeaders(deps.now, head),
     async verify(arrival) {
       // What came over the socket that our own token opened needs no signature.
       const isOwn = appToken !== undefined && own.has(arrival)
@@ -117,8 +117,8 @@ function createSlack(settings: SlackSettings, deps: SpeakingDeps<typeof slackSen
       const signature = isOwn ? undefined : arrival.headers['x-slack-signature']
       if (payload.kind !== 'read') return { kind: 'genuine', payload: { payload, signature, botUserId: undefined } }
       await accounts.note?.(app, payload.value)
-      const known = await readKeptFacts(deps.ttlStore, app, origins, payload.value)
-      const account = settings.botUserId === undefined ? botLookupAccount(payload.value) : undefined
+      const known = await readStoredFacts(deps.ttlStore, app, origins, payload.value)
+      const account = settings.botUserId === undefined ? findBotLookupAccount(payload.value) : undefined
       const botUserId = account === undefined ? undefined : await learn(account)
       return { kind: 'genuine', payload: { payload, signature, botUserId, ...known } }
     },
@@ -202,7 +202,7 @@ function slackAppFacts({ botUserId, appId, allowBots, botHops, slashCommand, nam
 }
 
 /** What was kept of earlier events and this one does not say. */
-async function readKeptFacts(
+async function readStoredFacts(
   notes: TtlStore | undefined,
   app: AppFacts,
   origins: readonly string[],
@@ -218,7 +218,7 @@ async function readKeptFacts(
 }
 
 /** Undefined: the event says who the bot is, as Slack's own do. */
-function botLookupAccount(value: SlackValue): string | undefined {
+function findBotLookupAccount(value: SlackValue): string | undefined {
   const envelope = value['type'] === 'event_callback' ? readWire(envelopeRule, value) : misfit
   if (envelope === misfit) return undefined
   const { authorizations = [], team_id } = envelope

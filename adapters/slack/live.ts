@@ -8,7 +8,7 @@ import { isErrorOfClass, type Send, sendWithPlainFallback, toSendOutcome } from 
 import type { LiveState, OutboundDeps, WebApiAnswer } from './deliver/web-api.ts'
 import { renderBlocks } from './render/blocks.ts'
 import {
-  isForOnePerson,
+  isEphemeralReply,
   type MessagePayload,
   maxTextLength,
   replyToSchema,
@@ -36,7 +36,7 @@ export function liveSlack(ports: OutboundDeps, now: () => number): LiveVerbs {
 
 function openLiveMessage({ withoutStreams }: LiveState, to: SlackReplyTo, text: string): JsonObject | undefined {
   // The answer to a click belongs to its card, and one person alone is shown no message that grows.
-  if (to.reply_to_card !== undefined || isForOnePerson(to) || text.length > maxLiveLength) return undefined
+  if (to.reply_to_card !== undefined || isEphemeralReply(to) || text.length > maxLiveLength) return undefined
   const { account, channel, thread_ts, team_id } = to
   const org = team_id === undefined ? {} : { team_id }
   if (thread_ts === undefined || withoutStreams.has(account)) {
@@ -75,12 +75,12 @@ export async function startLiveMessage(
   const answer = await send(call.method, call.payload)
   if (!isErrorOfClass(answer, 'setup', 'place', 'form')) return toSendOutcome(answer, false)
   // Only what is true everywhere is remembered.
-  if (isErrorOfClass(answer, 'setup')) await disableStreams(live, call.account)
+  if (isErrorOfClass(answer, 'setup')) await rememberNoStreams(live, call.account)
   return post(posting)
 }
 
 /** Remembered beyond this process, so that not every replica asks after every start. */
-async function disableStreams({ withoutStreams, ttlStore }: LiveState, account: string): Promise<void> {
+async function rememberNoStreams({ withoutStreams, ttlStore }: LiveState, account: string): Promise<void> {
   withoutStreams.add(account)
   await ttlStore?.keep({ family: latchFamily, key: account, lifeMs: latchMs }).catch(() => false)
 }
@@ -103,14 +103,14 @@ async function showSlackFrame(
   const held = await tokenOf(to.account)
   if (held.kind !== 'token') return { kind: 'over', reason: held.reason }
   const sendWithToken: Send = (method, args) => call(held.token, method, args, frame.signal)
-  const added = appendedText(withoutHalfSurrogate(frame.shown), text)
+  const added = findAppendedText(withoutHalfSurrogate(frame.shown), text)
   if (added === '') return { kind: 'shown' }
   const mark = liveMessageKey(to.account, frame.reference)
   const isStream = to.thread_ts !== undefined && !live.withoutStreams.has(to.account) && !live.ended.has(mark)
   const isYoung = now() - Number(frame.reference) * 1000 < streamMs
   if (isStream && isYoung && added !== undefined && !live.doubtful.has(mark)) {
     const answer = await sendWithToken('chat.appendStream', {
-      ...messagePlace(to, frame.reference),
+      ...liveMessageAddress(to, frame.reference),
       markdown_text: added,
     })
     if (answer.kind === 'ok' || answer.kind === 'limited') return slackFrameOutcome(answer)
@@ -121,13 +121,13 @@ async function showSlackFrame(
   return slackFrameOutcome(
     await sendWithPlainFallback(sendWithToken, 'chat.update', {
       ...liveMessage(text),
-      ...messagePlace(to, frame.reference),
+      ...liveMessageAddress(to, frame.reference),
     }),
   )
 }
 
 /** What is to be appended; undefined where the words before it have changed. */
-function appendedText(shown: string, text: string): string | undefined {
+function findAppendedText(shown: string, text: string): string | undefined {
   const before = breakPlatformTokens(shown)
   const whole = breakPlatformTokens(text)
   return whole.startsWith(before) ? whole.slice(before.length) : undefined
@@ -153,14 +153,14 @@ export async function finishSlackLiveMessage(
     thread_ts !== undefined && !live.withoutStreams.has(account) && !live.ended.has(liveMessageKey(account, reference))
   if (mayStream && (await stopStream(send, to, reference)))
     rememberLiveMessage(live.ended, liveMessageKey(account, reference))
-  const answer = await sendWithPlainFallback(send, 'chat.update', { ...rest, ...messagePlace(to, reference) })
+  const answer = await sendWithPlainFallback(send, 'chat.update', { ...rest, ...liveMessageAddress(to, reference) })
   if (isErrorOfClass(answer, 'edited')) return undefined
   return toSendOutcome(answer, true, reference)
 }
 
 /** Stopping what has stopped is refused, and that is as good. */
 async function stopStream(send: Send, to: LiveChannel, reference: string): Promise<boolean> {
-  const answer = await send('chat.stopStream', messagePlace(to, reference))
+  const answer = await send('chat.stopStream', liveMessageAddress(to, reference))
   return answer.kind === 'ok' || answer.kind === 'error'
 }
 
@@ -176,7 +176,7 @@ function rememberLiveMessage(references: Set<string>, reference: string): void {
 
 type LiveChannel = Pick<SlackReplyTo, 'channel' | 'team_id'>
 
-function messagePlace(
+function liveMessageAddress(
   { channel, team_id }: LiveChannel,
   ts: string,
 ): { channel: string; ts: string; team_id?: string } {

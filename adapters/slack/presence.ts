@@ -25,7 +25,7 @@ export function showSlackPresence(
   const line = createStatusLine(quiet, status === false ? undefined : status, deps.now)
   const reactions = createReactions(quiet, names)
   const giveTitle = createThreadTitles(quiet, deps.ttlStore)
-  const offer = createPromptOffers(quiet, settings.prompts, deps.now)
+  const offer = createSuggestedPrompts(quiet, settings.prompts, deps.now)
   return async (given, what, about = {}) => {
     const to = replyToSchema.parse(given)
     switch (what) {
@@ -82,7 +82,7 @@ function threadTitle(text: string): string {
     : line
 }
 
-function createPromptOffers(
+function createSuggestedPrompts(
   quiet: BestEffortCall,
   own: SlackSettings['prompts'],
   now: () => number,
@@ -233,7 +233,7 @@ function createStatusLine(quiet: BestEffortCall, words: string | undefined, now:
   return {
     // At once and not with the line: a reply that grows shows no line, and is what people want to stop.
     async begin(to, title) {
-      const place = statusThread(to)
+      const place = statusThreadFields(to)
       if (place === undefined || words === undefined || to.reply_to_surface !== 'agent') return
       const about = {
         ...(title === undefined || title === '' ? {} : { title: title.slice(0, maxSessionTitleLength) }),
@@ -244,7 +244,7 @@ function createStatusLine(quiet: BestEffortCall, words: string | undefined, now:
     },
     async work(to) {
       const { account, channel } = to
-      const place = statusThread(to)
+      const place = statusThreadFields(to)
       if (place === undefined || words === undefined || refused.has(`${account}:${channel}`)) return
       if (now() - (shown.get(threadKey(to)) ?? Number.NEGATIVE_INFINITY) < againMs) return
       shown.set(threadKey(to), now())
@@ -254,7 +254,7 @@ function createStatusLine(quiet: BestEffortCall, words: string | undefined, now:
     },
     async end(to) {
       const { account, channel } = to
-      const place = statusThread(to)
+      const place = statusThreadFields(to)
       if (place === undefined) return
       const isShown = shown.delete(threadKey(to)) && !refused.has(`${account}:${channel}`)
       if (isShown) await quiet(account, 'assistant.threads.setStatus', { ...place, status: '' })
@@ -264,7 +264,7 @@ function createStatusLine(quiet: BestEffortCall, words: string | undefined, now:
   }
 }
 
-function statusThread({
+function statusThreadFields({
   channel,
   thread_ts: thread,
 }: SlackReplyTo): { channel_id: string; thread_ts: string } | undefined {

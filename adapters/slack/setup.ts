@@ -181,10 +181,11 @@ function checkManifestOptions({ name, url, isSocketMode, command, connection }: 
     throw manifestError(
       '--url is missing: say where the gateway is reached, such as https://bots.example.org, or use --socket',
     )
-  if (url !== undefined && !isPlainHttps(url)) throw manifestError('--url must begin with https:// and have no query')
+  if (url !== undefined && !isHttpsWithoutExtras(url))
+    throw manifestError('--url must begin with https:// and have no query')
 }
 
-function isPlainHttps(text: string): boolean {
+function isHttpsWithoutExtras(text: string): boolean {
   const url = URL.canParse(text) ? new URL(text) : undefined
   return url?.protocol === 'https:' && url.search === '' && url.hash === '' && url.username === ''
 }
@@ -289,13 +290,13 @@ function scopeProblems(missing: readonly string[]): readonly ProbeProblem[] {
 }
 
 async function probeSocket({ call, socket }: SlackProbeDeps, token: Secret, signal: AbortSignal): Promise<ProbeResult> {
-  const modeFact = (text: string) => ({ key: 'mode', title: 'Mode', text, value: 'socket' })
+  const socketModeFact = (text: string) => ({ key: 'mode', title: 'Mode', text, value: 'socket' })
   if (socket === undefined) {
     const answer = await call(token, 'apps.connections.open', {}, signal)
     if (answer.kind === 'ok')
-      return { summary: 'Socket Mode', problems: [], facts: [modeFact('Socket Mode, a connection is granted')] }
+      return { summary: 'Socket Mode', problems: [], facts: [socketModeFact('Socket Mode, a connection is granted')] }
     const refused = refusedTokenProbe(answer, 'app-level token', socketRemedy)
-    return { ...refused, summary: 'Socket Mode', facts: [modeFact('Socket Mode')] }
+    return { ...refused, summary: 'Socket Mode', facts: [socketModeFact('Socket Mode')] }
   }
   await socket.settled(AbortSignal.any([signal, AbortSignal.timeout(socketWaitMs)]))
   const state = socket.state()
@@ -313,7 +314,7 @@ async function probeSocket({ call, socket }: SlackProbeDeps, token: Secret, sign
             ),
           ]
         : []
-  return { summary, problems, facts: [modeFact(summary)] }
+  return { summary, problems, facts: [socketModeFact(summary)] }
 }
 
 function refusedTokenProbe(answer: Exclude<WebApiAnswer, { kind: 'ok' }>, what: string, remedy: string): ProbeResult {

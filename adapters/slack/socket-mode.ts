@@ -147,7 +147,7 @@ async function reconnectUntilStopped(
       if (permanentRefusals.test(String(error instanceof Error ? error.message : ''))) throw tokenRefusedError(error)
       failures += 1
     }
-    await pauseUnlessEnded(reconnectPauseMs(failures, deps.firstPauseMs ?? 500), ended)
+    await sleepUntilEnded(reconnectPauseMs(failures, deps.firstPauseMs ?? 500), ended)
   }
   await Promise.all([...open].map((close) => close()))
 }
@@ -161,7 +161,7 @@ function reconnectPauseMs(failures: number, firstMs: number): number {
   return failures === 0 ? 0 : Math.min(firstMs * 2 ** (failures - 1), longestPauseMs)
 }
 
-async function pauseUnlessEnded(ms: number, ended: Promise<void>): Promise<void> {
+async function sleepUntilEnded(ms: number, ended: Promise<void>): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined
   await Promise.race([ended, new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)))])
   if (timer !== undefined) clearTimeout(timer)

@@ -6,7 +6,7 @@ import { misfit, readWire } from '../../src/lib/index.ts'
 import {
   type AppFacts,
   type AppInstallation,
-  authorHome,
+  resolveAuthorTeam,
   resolveInstallation,
   slackSubject,
 } from './normalize/context.ts'
@@ -32,7 +32,7 @@ export async function learnThreadContext(
   const { data: opened } = threadOpenedSchema.safeParse(event)
   if (opened !== undefined) {
     const { channel_id: channel, thread_ts: thread, user_id: id, context } = opened.assistant_thread
-    const subject = slackSubject({ ...authorHome(place, undefined), id })
+    const subject = slackSubject({ ...resolveAuthorTeam(place, undefined), id })
     const { channel_id, team_id } = context ?? {}
     const about = { ...(channel_id === undefined ? {} : { channel_id }), ...(team_id === undefined ? {} : { team_id }) }
     await notes.keep({
@@ -76,7 +76,7 @@ export async function exceedsBotHops(
   const envelope = readWire(envelopeRule, value)
   const message = envelope === misfit ? misfit : readWire(messageRule, envelope.event)
   if (envelope === misfit || message === misfit || !isSpokenMessage(message.subtype)) return false
-  const key = `${hopAccount(app, envelope)}:${message.channel}:${message.thread_ts ?? message.ts}`
+  const key = `${resolveAccountOrEmpty(app, envelope)}:${message.channel}:${message.thread_ts ?? message.ts}`
   const isBot = message.bot_id !== undefined || message.bot_profile !== undefined
   if (!isBot) {
     await notes.take(hopFamily, key)
@@ -98,7 +98,7 @@ function isSpokenMessage(subtype: string | undefined): boolean {
   )
 }
 
-function hopAccount(app: AppFacts, envelope: Parameters<typeof resolveInstallation>[1]): string {
+function resolveAccountOrEmpty(app: AppFacts, envelope: Parameters<typeof resolveInstallation>[1]): string {
   try {
     return resolveInstallation(app, envelope).account
   } catch {

@@ -58,7 +58,7 @@ export async function verifySlack(
 }
 
 /** What the headers alone rule out: without a signature only a short certificate check is worth reading. */
-export function screenSlack(now: () => number, head: RequestHead): Rejected | undefined {
+export function screenSlackHeaders(now: () => number, head: RequestHead): Rejected | undefined {
   const { headers } = head
   const length = Number(headers['content-length'] ?? Number.NaN)
   const isCheck = slackRequestMediaType(head) === formType && length <= maxCheckBytes && !headers['x-slack-signature']

@@ -333,7 +333,7 @@ export const replyToSchema = z.object({
 export type SlackReplyTo = z.infer<typeof replyToSchema>
 
 /** Only the person who gave a slash command in a channel saw it, and only they are shown the answer. */
-export function isForOnePerson({ user, channel }: SlackReplyTo): boolean {
+export function isEphemeralReply({ user, channel }: SlackReplyTo): boolean {
   return user !== undefined && !channel.startsWith('D')
 }
 

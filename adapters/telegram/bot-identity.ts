@@ -1,6 +1,6 @@
 // The bot's user name, by which mentions and commands in groups are known: asked once where the settings do not say it.
 import type { TelegramSettings } from './config.ts'
-import { clientSignal, createBotApi } from './deliver/bot-api.ts'
+import { createBotApi, toClientSignal } from './deliver/bot-api.ts'
 
 const askTimeoutMs = 1500
 /** After a failure no update waits again for so long. */
@@ -19,7 +19,7 @@ export function createBotNameLookup(
   let name = settings.botUsername
   let asked: { readonly at: number; readonly answer: Promise<void> } | undefined
   const askBotName = async (): Promise<void> => {
-    const me = await createBotApi(settings, deps).getMe(clientSignal(AbortSignal.timeout(askTimeoutMs)))
+    const me = await createBotApi(settings, deps).getMe(toClientSignal(AbortSignal.timeout(askTimeoutMs)))
     if (typeof me.username === 'string') name = me.username
   }
   return {

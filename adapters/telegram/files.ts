@@ -5,7 +5,7 @@ import * as z from 'zod'
 import type { DeliveryOutcome, FileSource, OpenedFile } from '../../src/contract/index.ts'
 import { createUnpinnedFetch, type JsonObject, type SafeFetch } from '../../src/lib/index.ts'
 import type { TelegramSettings } from './config.ts'
-import { type ClientSignal, clientSignal, createBotApi } from './deliver/bot-api.ts'
+import { type ClientSignal, createBotApi, toClientSignal } from './deliver/bot-api.ts'
 import { maxUploadBytes } from './render/files.ts'
 import type { AlbumCall, FileCall } from './wire/calls.ts'
 
@@ -28,7 +28,7 @@ export function openTelegramFile(
     if (!parsed.success) return refusedFile('gone')
     try {
       const { file_id, mime } = parsed.data
-      const file = await api.raw.getFile({ file_id }, clientSignal(signal))
+      const file = await api.raw.getFile({ file_id }, toClientSignal(signal))
       const path = safeFilePath(file.file_path)
       if (path === undefined) return refusedFile('not_allowed')
       return await downloadFromTelegram(guarded, settings, { path, mime, size: file.file_size, signal })
@@ -115,11 +115,11 @@ export async function openUpload(
 ): Promise<Upload | DeliveryOutcome> {
   const wanted = call.method === 'sendMediaGroup' ? call.files : [call.file]
   const opened: OpenedUpload[] = []
-  const closeOpened = async (): Promise<void> => void (await Promise.all(opened.map((each) => each.end())))
+  const closeOpenedFiles = async (): Promise<void> => void (await Promise.all(opened.map((each) => each.end())))
   for (const each of wanted) {
     const file = await openStoredUpload(each, files)
     if (file.kind !== 'file') {
-      await closeOpened()
+      await closeOpenedFiles()
       return file
     }
     opened.push(file)
@@ -131,7 +131,7 @@ export async function openUpload(
         const sent = await sendOpenedFiles(api, call, { files: opened.map(({ file }) => file), signal })
         return sent === undefined ? undefined : String(sent.message_id)
       } finally {
-        await closeOpened()
+        await closeOpenedFiles()
       }
     },
   }

@@ -30,7 +30,7 @@ import { renderTelegram } from './render/render.ts'
 import { appendLineToText } from './render/text.ts'
 import { telegramSentences } from './sentences.ts'
 import { createTelegramProbe } from './setup.ts'
-import { screenTelegram, secretHeader, verifyTelegram } from './verify.ts'
+import { screenTelegramHeaders, secretHeader, verifyTelegram } from './verify.ts'
 import { maxTextLength, type TelegramCall } from './wire/calls.ts'
 
 // Telegram drops an update 24 hours after its date; the hour more is for clocks and slow tries.
@@ -66,14 +66,14 @@ export function telegram(options: TelegramOptions): ConnectionConfig {
 
 function createTelegram(settings: TelegramSettings, deps: SpeakingDeps<typeof telegramSentences>): Adapter {
   const name = createBotNameLookup(settings, deps)
-  const bot = () => ({ id: botIdFromToken(settings), username: name.known(), streaming: settings.streaming })
+  const getBotFacts = () => ({ id: botIdFromToken(settings), username: name.known(), streaming: settings.streaming })
   const isStreaming = settings.streaming !== 'off'
   const isPolling = settings.mode === 'polling'
   const ownSecret = isPolling ? randomSecret() : ''
   // What a polling bot fetches carries a secret that only this process knows: nothing else may come in.
   const secrets = isPolling ? [secret(ownSecret)] : settings.webhookSecret
   const render = deps.files === undefined ? renderTelegram : renderWithFiles
-  const pace = createChatRateLimit(deps.now, chatRateLimits(settings))
+  const pace = createChatRateLimit(deps.now, chooseChatRateLimits(settings))
   const webhook =
     isPolling || deps.publicUrl === undefined ? undefined : telegramWebhookUrl(deps.publicUrl, deps.connection.id)
   return defineAdapter<Uint8Array, TelegramCall>({
@@ -97,14 +97,14 @@ function createTelegram(settings: TelegramSettings, deps: SpeakingDeps<typeof te
       // A tap sends the command without what follows it, so what it is about is part of its name.
       commandForm: { prefix: '/', joint: '_' },
     },
-    screenHeaders: (head) => screenTelegram(secrets, head),
+    screenHeaders: (head) => screenTelegramHeaders(secrets, head),
     async verify(arrival) {
       const result = verifyTelegram(secrets, arrival)
       if (result.kind === 'genuine') await name.learn()
       return result
     },
     payloadOf: (arrival) => arrival.bytes,
-    normalize: (payload, arrival, connection) => normalizeTelegram(bot(), payload, arrival, connection),
+    normalize: (payload, arrival, connection) => normalizeTelegram(getBotFacts(), payload, arrival, connection),
     render: (reply, to, mayNotify, hasLive) => render(deps.say, reply, to, mayNotify, hasLive, settings.richMessages),
     deliver: deliverTelegram(settings, deps, pace),
     withLine: appendLineToText,
@@ -119,7 +119,7 @@ function createTelegram(settings: TelegramSettings, deps: SpeakingDeps<typeof te
 }
 
 /** Half of what the bot may say is enough for what only grows. */
-function chatRateLimits({ limits, groupMessagesPerMinute }: TelegramSettings): ChatRateLimits {
+function chooseChatRateLimits({ limits, groupMessagesPerMinute }: TelegramSettings): ChatRateLimits {
   const { count, perMs } = limits.connection ?? { count: 30, perMs: 1000 }
   const framesPerSecond = Math.max(1, Math.floor((count * 1000) / perMs / 2))
   return { perMinute: groupMessagesPerMinute, framesPerSecond }

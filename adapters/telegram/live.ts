@@ -4,7 +4,7 @@ import type { ChannelDeps, FrameOutcome, LiveFrame, LiveVerbs } from '../../src/
 import { type JsonObject, LruMap } from '../../src/lib/index.ts'
 import { streamTree } from '../../src/markdown/index.ts'
 import type { TelegramSettings } from './config.ts'
-import { type ChatRateLimit, clientSignal, containsBotToken, createBotApi } from './deliver/bot-api.ts'
+import { type ChatRateLimit, containsBotToken, createBotApi, toClientSignal } from './deliver/bot-api.ts'
 import { isUnmodifiedError, retryAfterMs } from './deliver/outcome.ts'
 import type { EntityPiece } from './render/entities.ts'
 import { renderPieces, textMessageCall, textPayload } from './render/text.ts'
@@ -32,7 +32,7 @@ export function liveTelegram(
     open(to, text) {
       const address = replyToSchema.parse(to)
       if (address.guest_query_id !== undefined || address.reply_to_click !== undefined) return undefined
-      const { method, payload } = textMessageCall(firstPiece(text), address, true)
+      const { method, payload } = textMessageCall(renderFirstPiece(text), address, true)
       // A stored call is plain JSON; the types of the client's entities do not say so.
       return { method, payload } as unknown as JsonObject
     },
@@ -40,7 +40,7 @@ export function liveTelegram(
       const to = replyToSchema.parse(frame.to)
       const chatId = Number(to.chat_id)
       // The final reply is refused for it; what grows must not have said it before.
-      if (containsBotToken(settings, frame.text)) return frameOver('text_contains_credential')
+      if (containsBotToken(settings, frame.text)) return endedFrameOutcome('text_contains_credential')
       const quietMs = pace.quietMs(chatId)
       if (quietMs > 0) return { kind: 'later', afterMs: quietMs }
       const drafted = drafts?.frame(frame)
@@ -51,14 +51,14 @@ export function liveTelegram(
       const key = `${chatId}:${frame.reference}`
       const waitMs = editWaitMs(chatId, shownAt.get(key), { now: deps.now(), pace })
       if (waitMs > 0) return { kind: 'later', afterMs: waitMs }
-      const piece = firstPiece(frame.text)
-      if (isSamePiece(piece, firstPiece(frame.shown)))
-        return isMessageFull(frame) ? frameOver('message_is_full') : { kind: 'shown' }
+      const piece = renderFirstPiece(frame.text)
+      if (isSameText(piece, renderFirstPiece(frame.shown)))
+        return isMessageFull(frame) ? endedFrameOutcome('message_is_full') : { kind: 'shown' }
       shownAt.set(key, deps.now())
       pace.countFrame()
       try {
         const edit = { ...textPayload(piece, to), message_id: Number(frame.reference) }
-        await api.raw.editMessageText(edit, clientSignal(frame.signal))
+        await api.raw.editMessageText(edit, toClientSignal(frame.signal))
       } catch (error) {
         if (!isUnmodifiedError(error)) return editOutcome(error, pace, chatId)
       }
@@ -76,7 +76,7 @@ function editWaitMs(chatId: number, lastAt: number | undefined, { now, pace }: T
 }
 
 /** What fits into one message; the rest comes with the final reply, whose first message this one becomes. */
-function firstPiece(text: string): EntityPiece {
+function renderFirstPiece(text: string): EntityPiece {
   return renderPieces(streamTree(text, { isFinal: false }))[0] ?? { text: '…', entities: [] }
 }
 
@@ -84,19 +84,19 @@ function isMessageFull({ text }: LiveFrame): boolean {
   return renderPieces(streamTree(text, { isFinal: false })).length > 1
 }
 
-function isSamePiece(one: EntityPiece, other: EntityPiece): boolean {
+function isSameText(one: EntityPiece, other: EntityPiece): boolean {
   return one.text === other.text && JSON.stringify(one.entities) === JSON.stringify(other.entities)
 }
 
 function editOutcome(error: unknown, pace: ChatRateLimit, chatId: number): FrameOutcome {
   if (!(error instanceof GrammyError) || error.error_code >= 500) return { kind: 'later', afterMs: everyInGroupsMs }
-  if (error.error_code !== 429) return frameOver(`telegram_${error.error_code}`)
+  if (error.error_code !== 429) return endedFrameOutcome(`telegram_${error.error_code}`)
   const afterMs = retryAfterMs(error)
   pace.hush(chatId, afterMs)
-  return afterMs > maxWaitMs ? frameOver('rate_limited') : { kind: 'later', afterMs }
+  return afterMs > maxWaitMs ? endedFrameOutcome('rate_limited') : { kind: 'later', afterMs }
 }
 
-function frameOver(reason: string): FrameOutcome {
+function endedFrameOutcome(reason: string): FrameOutcome {
   return { kind: 'over', reason }
 }
 
@@ -172,7 +172,7 @@ async function showDraft(
     keep_on_stop: true,
   }
   try {
-    await api.raw.sendMessageDraft(draft, clientSignal(signal))
+    await api.raw.sendMessageDraft(draft, toClientSignal(signal))
     memory.failures.delete(reference)
     return { kind: 'shown' }
   } catch (error) {

@@ -4,7 +4,7 @@ import { GrammyError } from 'grammy/web'
 import type { ChannelDeps, PolledBatch, RawRequest } from '../../src/contract/index.ts'
 import { GatewayError, sleep } from '../../src/lib/index.ts'
 import type { TelegramSettings } from './config.ts'
-import { clientSignal, createBotApi } from './deliver/bot-api.ts'
+import { createBotApi, toClientSignal } from './deliver/bot-api.ts'
 import { allowedUpdates } from './wire/update.ts'
 
 /** Telegram holds a request no longer than this. */
@@ -29,7 +29,7 @@ export function pollTelegram(
       const offset = last === undefined ? {} : { offset: last + 1 }
       const asked = { ...offset, timeout: longPollSeconds, limit: 100, allowed_updates: allowedUpdates }
       try {
-        const updates = await api.raw.getUpdates(asked, clientSignal(signal))
+        const updates = await api.raw.getUpdates(asked, toClientSignal(signal))
         pauseMs = firstPauseMs
         if (updates.length === 0) continue
         last = Math.max(...updates.map((update) => update.update_id))

@@ -3,7 +3,7 @@ import { GrammyError } from 'grammy/web'
 import type { Adapter, ChannelDeps } from '../../src/contract/index.ts'
 import { LruMap } from '../../src/lib/index.ts'
 import type { TelegramSettings } from './config.ts'
-import { type ChatRateLimit, clientSignal, createBotApi } from './deliver/bot-api.ts'
+import { type ChatRateLimit, createBotApi, toClientSignal } from './deliver/bot-api.ts'
 import { replyToSchema } from './wire/calls.ts'
 
 const timeoutMs = 3000
@@ -33,7 +33,7 @@ export function showTelegramPresence(
       ...(topic === undefined ? {} : { message_thread_id: Number(topic) }),
       ...(business === undefined ? {} : { business_connection_id: business }),
     }
-    const signal = clientSignal(AbortSignal.timeout(timeoutMs))
+    const signal = toClientSignal(AbortSignal.timeout(timeoutMs))
     const messageId = Number(about?.messageId)
     const mark = `${chat_id}:${messageId}`
     try {

@@ -14,7 +14,7 @@ import {
 } from '../../src/contract/index.ts'
 import { GatewayError, randomHex } from '../../src/lib/index.ts'
 import { type TelegramSettings, telegramSettingsSchema, telegramWebhookUrl } from './config.ts'
-import { clientSignal, createBotApi, redactBotToken } from './deliver/bot-api.ts'
+import { createBotApi, redactBotToken, toClientSignal } from './deliver/bot-api.ts'
 import { allowedUpdates } from './wire/update.ts'
 
 const secretName = 'TELEGRAM_WEBHOOK_SECRET'
@@ -51,12 +51,16 @@ const connect: ChannelCommand = {
   async run(flags, context) {
     const id = textFlag(flags, 'connection') ?? 'default'
     const made = isMissingSecret(flags, context) ? newWebhookSecret() : undefined
-    const bench = await openBotSession(context, id, made === undefined ? wantedFlags(flags) : { [secretName]: made })
-    await askBotApi(bench, 'getMe', () => bench.api.getMe())
+    const bench = await openBotSession(
+      context,
+      id,
+      made === undefined ? flagsToVariables(flags) : { [secretName]: made },
+    )
+    await callBotApiOrConflict(bench, 'getMe', () => bench.api.getMe())
     const url =
       bench.settings.mode === 'polling' ? undefined : requireWebhookUrl(textFlag(flags, 'url') ?? bench.publicUrl, id)
     await registerWebhook(bench, url)
-    await askBotApi(bench, 'setMyCommands', () => bench.api.setMyCommands(commandMenu))
+    await callBotApiOrConflict(bench, 'setMyCommands', () => bench.api.setMyCommands(commandMenu))
     const report = await checkBot(bench, url)
     const notes = [
       ...(made === undefined ? [] : [`Put this into the gateway's environment and restart it: ${secretName}=${made}`]),
@@ -64,7 +68,7 @@ const connect: ChannelCommand = {
         ? ['Put this into the gateway’s environment and restart it: TELEGRAM_MODE=polling']
         : []),
     ]
-    return withNotes(report, notes)
+    return appendNotes(report, notes)
   },
 }
 
@@ -97,12 +101,14 @@ async function checkBot({ api, settings }: BotSession, expectedUrl: string | und
 async function registerWebhook(bench: BotSession, url: string | undefined): Promise<void> {
   const { api, settings } = bench
   if (url === undefined) {
-    await askBotApi(bench, 'deleteWebhook', () => api.deleteWebhook({ drop_pending_updates: false }))
+    await callBotApiOrConflict(bench, 'deleteWebhook', () => api.deleteWebhook({ drop_pending_updates: false }))
     return
   }
   const [first] = settings.webhookSecret
   const secret_token = first?.reveal() ?? ''
-  await askBotApi(bench, 'setWebhook', () => api.setWebhook(url, { secret_token, allowed_updates: allowedUpdates }))
+  await callBotApiOrConflict(bench, 'setWebhook', () =>
+    api.setWebhook(url, { secret_token, allowed_updates: allowedUpdates }),
+  )
 }
 
 function requireWebhookUrl(base: string | undefined, id: string): string {
@@ -120,7 +126,7 @@ function isMissingSecret(flags: CommandFlags, { environment }: CommandContext): 
   return !isPolling && Boolean(environment['TELEGRAM_BOT_TOKEN']) && !environment[secretName]
 }
 
-function wantedFlags(flags: CommandFlags): Readonly<Record<string, string>> {
+function flagsToVariables(flags: CommandFlags): Readonly<Record<string, string>> {
   return flags['polling'] === true ? { TELEGRAM_MODE: 'polling' } : {}
 }
 
@@ -128,7 +134,7 @@ function newWebhookSecret(): string {
   return randomHex(32)
 }
 
-function withNotes(report: CommandResult, notes: readonly string[]): CommandResult {
+function appendNotes(report: CommandResult, notes: readonly string[]): CommandResult {
   if (notes.length === 0) return report
   const value = { report: report.value, next: [...notes] }
   return { ...report, value, text: [report.text, '', ...notes].join('\n') }
@@ -170,7 +176,7 @@ export function createTelegramProbe(deps: TelegramProbeDeps): (request: ProbeReq
   return async ({ signal, lastInboundAt }) => {
     try {
       const facts = await readBotFacts(deps, signal)
-      const result = judgeFacts(facts, deps, { before, lastInboundAt })
+      const result = judgeBotFacts(facts, deps, { before, lastInboundAt })
       before = { waiting: facts.waiting, lastInboundAt }
       return result
     } catch (error) {
@@ -180,8 +186,8 @@ export function createTelegramProbe(deps: TelegramProbeDeps): (request: ProbeReq
 }
 
 async function readBotFacts({ api, settings, now }: TelegramProbeDeps, signal: AbortSignal): Promise<Facts> {
-  const me = await api.getMe(clientSignal(signal))
-  const hook = await api.getWebhookInfo(clientSignal(signal))
+  const me = await api.getMe(toClientSignal(signal))
+  const hook = await api.getWebhookInfo(toClientSignal(signal))
   const errorAt = hook.last_error_date
   const { last_error_message: failure } = hook
   const shown = failure === undefined ? undefined : redactBotToken(settings, failure)
@@ -199,7 +205,7 @@ async function readBotFacts({ api, settings, now }: TelegramProbeDeps, signal: A
   }
 }
 
-function judgeFacts(
+function judgeBotFacts(
   facts: Facts,
   { settings, expectedUrl }: TelegramProbeDeps,
   seen: { readonly before: Before | undefined; readonly lastInboundAt: number | undefined },
@@ -359,7 +365,7 @@ async function openBotSession(
   return { api: createBotApi(settings, context), settings, publicUrl: found.publicUrl }
 }
 
-async function askBotApi<T>(
+async function callBotApiOrConflict<T>(
   { settings }: Pick<BotSession, 'settings'>,
   what: string,
   call: () => Promise<T>,

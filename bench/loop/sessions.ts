@@ -1,12 +1,12 @@
 // Conversations with a past: ten messages, or ten thousand. The first turn is a real one; the past behind it is copied.
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import type { LoopGateway } from './gateway.ts'
 
 export const shortLength = 10
 export const longLength = 10_000
 
 /** $1 external ids as JSON, $2 how many lines each session has in the end: the two real ones over and over. */
-const grow = statement(
+const grow = nameStatement(
   'bench_grow_sessions',
   `
 with grown as materialized (

@@ -107,17 +107,17 @@ export function readAgentFacts(definition: object, ownKeys: readonly string[]): 
       .filter((key) => !known.includes(key))
       .map((key) => `unknown key "${key.slice(0, 64)}"; known are ${known.join(', ')}`),
   ]
-  if (!read.success || problems.length > 0) throw invalidAgent(slug, problems)
+  if (!read.success || problems.length > 0) throw invalidAgentError(slug, problems)
   // Parsed by the schema above; absent keys stay absent.
   return read.data as AgentFacts
 }
 
-export function invalidAgent(slug: string, problems: readonly string[]): GatewayError {
+export function invalidAgentError(slug: string, problems: readonly string[]): GatewayError {
   return new GatewayError('config_invalid', `[agent] "${slug}": ${problems.join('; ')}`)
 }
 
 /** An agent as a list shows it, in the field names of agents-api. Nothing secret, nothing of what it says. */
-export function agentLine({ slug, label, description, busy, access, provenance, agentCalls }: AgentFacts) {
+export function agentToListItem({ slug, label, description, busy, access, provenance, agentCalls }: AgentFacts) {
   const { sourceType, sourcePackage, sourceVersion, sourceRef } = provenance ?? {}
   return {
     slug,

@@ -12,7 +12,7 @@ export async function toolRequestId(turnId: string, { name, callId }: ToolReques
   return `runtime-tool-${await sha256Hex(JSON.stringify([turnId, name, callId]))}`
 }
 
-export function shownRequest({ tool, shown, request }: ToolRequestWish, facts: RequestFacts): JsonObject {
+export function toolRequestToJson({ tool, shown, request }: ToolRequestWish, facts: RequestFacts): JsonObject {
   return {
     status: 'runtime_tool_pending',
     request_id: facts.requestId,
@@ -33,7 +33,7 @@ export type Submission =
   | { readonly result: Json; readonly metadata?: JsonObject | undefined }
   | { readonly error: string; readonly metadata?: JsonObject | undefined }
 
-export function submittedResult(given: Submission): ToolAnswer {
+export function toSubmittedAnswer(given: Submission): ToolAnswer {
   const facts = { status: 'runtime_tool_submitted', metadata: given.metadata ?? {} }
   const result =
     'error' in given
@@ -43,6 +43,6 @@ export function submittedResult(given: Submission): ToolAnswer {
 }
 
 /** A cancel is a timeout brought about by hand. */
-export function cancelledResult(): ToolAnswer {
+export function toCancelledAnswer(): ToolAnswer {
   return { status: 'runtime_tool_timeout', result: { status: 'runtime_tool_timeout', success: false, cancelled: true } }
 }

@@ -10,16 +10,18 @@ export type Summarizer = (
   facts: Fields,
 ) => Promise<string | { readonly summary: string; readonly archived_items?: readonly unknown[] }>
 
-export async function compact(
+export async function compactTranscript(
   messages: readonly Envelope[],
   policy: CompactionPolicy,
   summarize: Summarizer,
 ): Promise<Compaction> {
   const overflow = policy.overflow_archive_enabled && policy.overflow_threshold_bytes > 0
-  if (overflow && serializedBytes(messages) > policy.overflow_threshold_bytes) return archiveOverflow(messages, policy)
-  if (!policy.enabled || messages.length <= policy.max_messages) return skippedCompaction(messages, 'below_threshold')
+  if (overflow && serializedBytes(messages) > policy.overflow_threshold_bytes)
+    return archiveOverflowMessages(messages, policy)
+  if (!policy.enabled || messages.length <= policy.max_messages)
+    return createSkippedCompaction(messages, 'below_threshold')
   const boundary = findCutBoundary(messages, policy)
-  if (boundary <= 0) return skippedCompaction(messages, 'no_boundary')
+  if (boundary <= 0) return createSkippedCompaction(messages, 'no_boundary')
   return summarizeMessages(messages, policy, summarize, boundary)
 }
 
@@ -49,7 +51,7 @@ async function summarizeMessages(
   const archived = typeof summary === 'string' ? older : (summary.archived_items ?? older)
   if (typeof text !== 'string' || text.trim() === '') return compactionFailed('summary_empty')
   const note = summaryLine(policy, text, older.length, recent.length)
-  const kept = conservation(policy, messages, [note, ...recent], archived)
+  const kept = countConservation(policy, messages, [note, ...recent], archived)
   if (kept['failed_closed'] === true) return compactionFailed('conservation_failed')
   const metadata = {
     ...counts,
@@ -74,9 +76,9 @@ function summaryLine(policy: CompactionPolicy, summary: string, compacted: numbe
 
 // The older part of a transcript that is too large to summarize is set aside as it is, with a note in its place.
 
-async function archiveOverflow(messages: readonly Envelope[], policy: CompactionPolicy): Promise<Compaction> {
-  const boundary = findCutBoundary(messages, policy, retainedCount(messages, policy))
-  if (boundary <= 0) return skippedCompaction(messages, 'overflow_input_unsplittable')
+async function archiveOverflowMessages(messages: readonly Envelope[], policy: CompactionPolicy): Promise<Compaction> {
+  const boundary = findCutBoundary(messages, policy, countRetainedMessages(messages, policy))
+  if (boundary <= 0) return createSkippedCompaction(messages, 'overflow_input_unsplittable')
   const older = messages.slice(0, boundary)
   const recent = messages.slice(boundary)
   const archiveId = `agents-api-overflow-${(await sha256Hex(JSON.stringify(older))).slice(0, 16)}`
@@ -98,7 +100,7 @@ async function archiveOverflow(messages: readonly Envelope[], policy: Compaction
   }
 }
 
-function retainedCount(messages: readonly Envelope[], policy: CompactionPolicy): number {
+function countRetainedMessages(messages: readonly Envelope[], policy: CompactionPolicy): number {
   const most = policy.overflow_retained_messages > 0 ? policy.overflow_retained_messages : policy.recent_messages
   if (policy.overflow_retained_bytes <= 0) return Math.min(most, messages.length)
   let count = 0
@@ -125,14 +127,14 @@ function compactionProvenance(
   archived: readonly unknown[],
 ): Fields {
   return {
-    original: countItems(original),
-    compacted: countItems(compacted),
-    retained: countItems(retained),
-    archived: countItems(archived),
+    original: measureItems(original),
+    compacted: measureItems(compacted),
+    retained: measureItems(retained),
+    archived: measureItems(archived),
   }
 }
 
-function conservation(
+function countConservation(
   policy: CompactionPolicy,
   original: readonly Envelope[],
   shortened: readonly Envelope[],
@@ -153,7 +155,7 @@ function conservation(
   }
 }
 
-function countItems(items: readonly unknown[]): Fields {
+function measureItems(items: readonly unknown[]): Fields {
   return { item_count: items.length, byte_count: serializedBytes(items) }
 }
 
@@ -216,7 +218,7 @@ type Compaction = {
   readonly archive_items?: readonly unknown[]
 }
 
-function skippedCompaction(messages: readonly Envelope[], reason: string): Compaction {
+function createSkippedCompaction(messages: readonly Envelope[], reason: string): Compaction {
   return { messages, metadata: { compaction: { status: 'skipped', reason } }, events: [] }
 }
 

@@ -1,6 +1,6 @@
 // defineAgent: an agent as a function, or a model with tools that the loop runs.
 import type { AgentReply, NormalizedMessage, RemoteAgent } from '../contract/index.ts'
-import { type AgentFacts, invalidAgent, readAgentFacts } from './agent-settings.ts'
+import { type AgentFacts, invalidAgentError, readAgentFacts } from './agent-settings.ts'
 import type { AgentContext, Signal, SignalContext } from './context.ts'
 import { type McpServer, readMcpServers } from './mcp/mcp-server.ts'
 import { createModelRun } from './model-agent.ts'
@@ -61,7 +61,7 @@ const functionKeys = ['run', 'onSignal']
  */
 export function defineAgent(definition: FunctionAgentDefinition | ModelAgentDefinition | RemoteAgentDefinition): Agent {
   if ('run' in definition && 'model' in definition)
-    throw invalidAgent(definition.slug, ['give it either run (a function) or model, not both'])
+    throw invalidAgentError(definition.slug, ['give it either run (a function) or model, not both'])
   if ('run' in definition) {
     readAgentFacts(definition, functionKeys)
     return Object.freeze({ ...definition })
@@ -69,8 +69,8 @@ export function defineAgent(definition: FunctionAgentDefinition | ModelAgentDefi
   if (isRemote(definition)) {
     const { model, ...facts } = definition
     readAgentFacts(facts, [])
-    const run: Agent['run'] = (message, context) => runRemoteAgent(model, message, context)
-    return Object.freeze({ ...facts, run, cancelRemote: model.cancel })
+    const runAsRemoteAgent: Agent['run'] = (message, context) => runRemoteAgent(model, message, context)
+    return Object.freeze({ ...facts, run: runAsRemoteAgent, cancelRemote: model.cancel })
   }
   const facts = readAgentFacts(definition, modelAgentKeys)
   const problems = [
@@ -79,14 +79,14 @@ export function defineAgent(definition: FunctionAgentDefinition | ModelAgentDefi
       ? ['output goes with no agentCalls either; make it an agent of its own']
       : []),
   ]
-  if (problems.length > 0) throw invalidAgent(facts.slug, problems)
+  if (problems.length > 0) throw invalidAgentError(facts.slug, problems)
   const mcpServers = readMcpServers(facts.slug, definition.mcpServers ?? [])
   return Object.freeze({
     ...facts,
     // A model asks whom it was told of; what a function asks is written in its code.
     agentCalls: facts.agentCalls ?? [],
     ...(mcpServers.length === 0 ? {} : { mcpServers }),
-    ...actingTools(definition),
+    ...listActingTools(definition),
     toolFacts: (definition.tools ?? []).map(({ declaration: { name, description } }) => ({
       name,
       description: description ?? '',
@@ -101,13 +101,16 @@ function isRemote(definition: ModelAgentDefinition | RemoteAgentDefinition): def
 }
 
 /** Those that act without asking first, as far as the configuration says it. */
-function actingTools({ tools = [], actionPolicy }: ModelAgentDefinition): Pick<Agent, 'writingTools' | 'unaskedTools'> {
-  const isDirect = ({ declaration: tool, approval }: Tool): boolean => {
+function listActingTools({
+  tools = [],
+  actionPolicy,
+}: ModelAgentDefinition): Pick<Agent, 'writingTools' | 'unaskedTools'> {
+  const runsWithoutApproval = ({ declaration: tool, approval }: Tool): boolean => {
     const asked = { toolName: tool.name, tool, agentActionPolicy: actionPolicy, hasApproval: approval !== undefined }
     return resolveAction(asked) === 'direct'
   }
   const toolNames = (some: readonly Tool[]): readonly string[] => some.map(({ declaration }) => declaration.name)
-  const direct = tools.filter(isDirect)
+  const direct = tools.filter(runsWithoutApproval)
   return {
     writingTools: toolNames(direct.filter(({ declaration }) => isWriteTool(declaration))),
     unaskedTools: toolNames(direct.filter(({ approval }) => approval !== undefined)),

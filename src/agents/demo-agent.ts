@@ -19,18 +19,18 @@ const story =
   'out. When they came back, the gateway read its book, found the line without an answer, and answered it: once.'
 
 const demoModel: Model = async ({ messages, onDelta, signal }) => {
-  const results = trailingResults(messages)
-  if (results.length > 0) return sayAtOnce(results.map(toolResultText).join(' '), onDelta)
+  const results = listTrailingResults(messages)
+  if (results.length > 0) return answerAtOnce(results.map(toolResultText).join(' '), onDelta)
   const { word, rest } = parseDemoCommand(lastUserText(messages))
   switch (word) {
     case '/dice':
-      return { tool_calls: diceCalls(rest) }
+      return { tool_calls: requestDiceRolls(rest) }
     case '/order':
       return rest === ''
-        ? sayAtOnce('Use: /order <what>', onDelta)
+        ? answerAtOnce('Use: /order <what>', onDelta)
         : { tool_calls: [{ name: order.declaration.name, parameters: { what: rest.slice(0, 200) } }] }
     default:
-      return sayWordByWord(story, onDelta, signal)
+      return answerWordByWord(story, onDelta, signal)
   }
 }
 
@@ -40,7 +40,7 @@ function parseDemoCommand(text: string): { readonly word: string; readonly rest:
 }
 
 /** As many dice as were asked for, thrown together; `nth` tells one throw from the next. */
-function diceCalls(rest: string): readonly RequestedCall[] {
+function requestDiceRolls(rest: string): readonly RequestedCall[] {
   const count = Math.min(5, Math.max(1, Number.parseInt(rest, 10) || 1))
   return Array.from({ length: count }, (_, index) => ({
     name: dice.declaration.name,
@@ -48,7 +48,7 @@ function diceCalls(rest: string): readonly RequestedCall[] {
   }))
 }
 
-function trailingResults(messages: readonly Envelope[]): readonly Envelope[] {
+function listTrailingResults(messages: readonly Envelope[]): readonly Envelope[] {
   const end = messages.findLastIndex((line) => line.type !== 'tool_result' && line.type !== 'tool_call')
   return messages.slice(end + 1).filter((line) => line.type === 'tool_result')
 }
@@ -72,13 +72,13 @@ const refusals = new Map<unknown, string>([
   ['approval_tampered', 'The order changed after it was approved, so I did not place it.'],
 ])
 
-function sayAtOnce(content: string, onDelta: ((delta: string) => void) | undefined): ModelTurn {
+function answerAtOnce(content: string, onDelta: ((delta: string) => void) | undefined): ModelTurn {
   onDelta?.(content)
   return { content }
 }
 
 /** Word by word, so that a watching client sees it grow. */
-async function sayWordByWord(
+async function answerWordByWord(
   text: string,
   onDelta: ((delta: string) => void) | undefined,
   signal: AbortSignal,
@@ -92,16 +92,16 @@ async function sayWordByWord(
 
 function pauseBetweenWords(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const stopPause = (): void => {
+    const rejectPause = (): void => {
       clearTimeout(timer)
       reject(signal.reason)
     }
     const timer = setTimeout(() => {
-      signal.removeEventListener('abort', stopPause)
+      signal.removeEventListener('abort', rejectPause)
       resolve()
     }, ms)
-    signal.addEventListener('abort', stopPause, { once: true })
-    if (signal.aborted) stopPause()
+    signal.addEventListener('abort', rejectPause, { once: true })
+    if (signal.aborted) rejectPause()
   })
 }
 

@@ -48,7 +48,7 @@ export function createSlidingWindowPolicy(options: SlidingWindowOptions = {}): H
     const excess = turns.length - keepHead - maxTurns
     const first = excess <= 0 ? headEnd : keepHead + Math.ceil(excess / step) * step
     const window = { turns, headEnd, alternation, pin: options.pin }
-    const cut = cutToSize(window, first, options.maxChars)
+    const cut = dropTurnsToFit(window, first, options.maxChars)
     return { ...assembleWindow(window, cut), notes: cut.notes }
   }
 }
@@ -72,7 +72,7 @@ function assembleWindow({ turns, alternation, pin }: Window, { headEnd, start }:
 }
 
 /** Two of one role must not meet where head and window touch. */
-function repairSeam({ turns, alternation }: Window, headEnd: number, from: number): number {
+function separateSameRoles({ turns, alternation }: Window, headEnd: number, from: number): number {
   if (alternation === 'off' || headEnd === 0) return from
   // Where nothing was left out the two turns are neighbours by nature; merging takes care of them.
   if (from === headEnd) return from
@@ -81,15 +81,17 @@ function repairSeam({ turns, alternation }: Window, headEnd: number, from: numbe
   return start
 }
 
-function cutToSize(window: Window, first: number, maxChars: number | undefined): Cut {
+function dropTurnsToFit(window: Window, first: number, maxChars: number | undefined): Cut {
   let headEnd = window.headEnd
-  let start = repairSeam(window, headEnd, first)
+  let start = separateSameRoles(window, headEnd, first)
   if (maxChars === undefined) return { headEnd, start, notes: [] }
   const notes: string[] = []
-  const size = (): number => countCharacters([...window.turns.slice(0, headEnd), ...window.turns.slice(start)])
-  while (size() > maxChars && start < window.turns.length - 1) start = repairSeam(window, headEnd, start + 1)
-  while (size() > maxChars && headEnd > 0 && start < window.turns.length) headEnd -= 1
-  if (size() > maxChars) notes.push('the last turn alone is longer than maxChars and was kept')
+  const countWindowCharacters = (): number =>
+    countCharacters([...window.turns.slice(0, headEnd), ...window.turns.slice(start)])
+  while (countWindowCharacters() > maxChars && start < window.turns.length - 1)
+    start = separateSameRoles(window, headEnd, start + 1)
+  while (countWindowCharacters() > maxChars && headEnd > 0 && start < window.turns.length) headEnd -= 1
+  if (countWindowCharacters() > maxChars) notes.push('the last turn alone is longer than maxChars and was kept')
   return { headEnd, start, notes }
 }
 
@@ -117,7 +119,7 @@ function mergeRoles(turns: readonly HistoricalMessage[]): readonly HistoricalMes
     if (last?.[0]?.role === turn.role && !isAmbientMessage(turn) && !isAmbientMessage(last[0])) last.push(turn)
     else groups.push([turn])
   }
-  return groups.flatMap(mergeGroup)
+  return groups.flatMap(mergeSameRoleTurns)
 }
 
 /** Ambient context of a room never becomes part of what a person said to it. */
@@ -125,15 +127,15 @@ function isAmbientMessage({ ambient }: HistoricalMessage): boolean {
   return ambient === true
 }
 
-function mergeGroup(group: readonly HistoricalMessage[]): readonly HistoricalMessage[] {
+function mergeSameRoleTurns(group: readonly HistoricalMessage[]): readonly HistoricalMessage[] {
   const last = group.at(-1)
   if (last === undefined || group.length === 1) return group
   const isShared = group.every((turn) => turn.sender.address === last.sender.address)
-  const parts = group.flatMap((turn) => (isShared ? turn.parts : [attribution(turn), ...turn.parts]))
+  const parts = group.flatMap((turn) => (isShared ? turn.parts : [attributionPart(turn), ...turn.parts]))
   return [{ ...last, parts }]
 }
 
-function attribution({ sender }: HistoricalMessage): HistoricalMessage['parts'][number] {
+function attributionPart({ sender }: HistoricalMessage): HistoricalMessage['parts'][number] {
   return { kind: 'text', mime: 'text/plain', content: `${sender.address}:` }
 }
 

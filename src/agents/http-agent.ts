@@ -45,7 +45,7 @@ export function httpAgent(url: string, options: HttpAgentOptions) {
           body,
           signal: AbortSignal.any([signal, context.stop, AbortSignal.timeout(timeoutMs)]),
         })
-        const read = await readAnswer(response, maxBytes, context)
+        const read = await readAgentAnswer(response, maxBytes, context)
         // Validated by its schema; what it holds is JSON, as it came.
         return JSON.parse(JSON.stringify(read))
       },
@@ -87,7 +87,11 @@ async function sendToHttpAgent(fetch: typeof globalThis.fetch, url: string, init
   return response
 }
 
-async function readAnswer(response: Response, maxBytes: number, context: AgentContext): Promise<NormalizedResponse> {
+async function readAgentAnswer(
+  response: Response,
+  maxBytes: number,
+  context: AgentContext,
+): Promise<NormalizedResponse> {
   const isStream = (response.headers.get('content-type') ?? '').startsWith('text/event-stream')
   return isStream
     ? readAgentStream(response, maxBytes, context)
@@ -100,7 +104,7 @@ async function readAgentStream(
   maxBytes: number,
   context: AgentContext,
 ): Promise<NormalizedResponse> {
-  for await (const { data } of readServerSentEvents(readWithin(response, maxBytes))) {
+  for await (const { data } of readServerSentEvents(readLimitedChunks(response, maxBytes))) {
     const chunk: unknown = JSON.parse(data)
     if (typeof chunk !== 'object' || chunk === null || !('t' in chunk)) throw malformedAgentAnswer()
     if (chunk.t === 'done' && 'response' in chunk) return parseAgentResponse(chunk.response)
@@ -144,7 +148,7 @@ function malformedAgentAnswer(): GatewayError {
   return new GatewayError('agent_failed', '[agent] the remote agent answered with no valid response')
 }
 
-async function* readWithin(response: Response, maxBytes: number): AsyncGenerator<Uint8Array> {
+async function* readLimitedChunks(response: Response, maxBytes: number): AsyncGenerator<Uint8Array> {
   let size = 0
   for await (const chunk of response.body ?? []) {
     size += chunk.byteLength

@@ -32,7 +32,7 @@ export function normalizeMessage(input: unknown): Envelope {
   if (!isObjectRecord(input)) throw invalidEnvelope('message must be an object')
   // It is frozen, and only this function can have made it.
   if (canonical.has(input)) return input as Envelope
-  const envelope = isEnvelope(input) ? fromEnvelope(input) : fromPlainRow(input)
+  const envelope = isEnvelope(input) ? normalizeEnvelope(input) : plainRowToEnvelope(input)
   try {
     const made: Envelope = Object.freeze(JSON.parse(JSON.stringify(envelope)))
     canonical.add(made)
@@ -48,7 +48,7 @@ export function normalizeMessages(input: unknown): readonly Envelope[] {
 }
 
 /** The type a row has by what it holds: its own word, its content, or its error. */
-function inferType(content: unknown, metadata: Fields): EnvelopeType {
+function inferEnvelopeType(content: unknown, metadata: Fields): EnvelopeType {
   const named = metadata['type']
   if (isEnvelopeType(named)) return named
   if (named === 'multimodal' || (typeof content === 'object' && content !== null)) return 'multimodal_part'
@@ -66,7 +66,7 @@ function isEnvelope(input: Fields): boolean {
   return isMarked && (isPresent(input['schema']) || 'payload' in input || 'data' in input)
 }
 
-function fromEnvelope(input: Fields): Envelope {
+function normalizeEnvelope(input: Fields): Envelope {
   if (isPresent(input['schema']) && input['schema'] !== envelopeSchemaId) throw invalidEnvelope('foreign schema')
   if (isPresent(input['version']) && Number(input['version']) !== 1) throw invalidEnvelope('unsupported version')
   const { type } = input
@@ -76,9 +76,9 @@ function fromEnvelope(input: Fields): Envelope {
   return assembleEnvelope(input, type, given, objectOrEmpty(input['metadata']))
 }
 
-function fromPlainRow(input: Fields): Envelope {
+function plainRowToEnvelope(input: Fields): Envelope {
   const metadata = objectOrEmpty(input['metadata'])
-  const type = inferType(input['content'], metadata)
+  const type = inferEnvelopeType(input['content'], metadata)
   const lifted = (liftedKeys[type] ?? []).filter((key) => isPresent(metadata[key]))
   return assembleEnvelope(input, type, Object.fromEntries(lifted.map((key) => [key, metadata[key]])), metadata)
 }
@@ -87,7 +87,7 @@ function assembleEnvelope(input: Fields, type: EnvelopeType, payload: Fields, me
   const role = input['role'] ?? defaultRoles[type]
   if (typeof role !== 'string' || role.trim() === '') throw invalidEnvelope('role must be a non-empty string')
   const content = input['content'] ?? ''
-  if (!isContent(content)) throw invalidEnvelope('content must be a string or a list')
+  if (!isEnvelopeContent(content)) throw invalidEnvelope('content must be a string or a list')
   const envelope = { schema: envelopeSchemaId, version: 1, type, role, content, payload, metadata } as const
   return {
     ...envelope,
@@ -103,7 +103,7 @@ function optionalTextField(input: Fields, key: 'id' | 'created_at' | 'updated_at
 }
 
 /** Blocks are JSON like everything here; normalizing checks it at its end. */
-function isContent(value: unknown): value is Envelope['content'] {
+function isEnvelopeContent(value: unknown): value is Envelope['content'] {
   return typeof value === 'string' || (typeof value === 'object' && value !== null)
 }
 
@@ -122,7 +122,7 @@ function invalidEnvelope(reason: string): GatewayError {
 type Content = Envelope['content']
 
 export function textLine(role: string, content: Content, metadata: Fields = {}): Envelope {
-  return buildEnvelope(inferType(content, metadata), role, content, {}, metadata)
+  return buildEnvelope(inferEnvelopeType(content, metadata), role, content, {}, metadata)
 }
 
 export type CallFacts = { readonly tool: string; readonly parameters: Fields; readonly turn: number }
@@ -250,10 +250,10 @@ export function findOrphans(messages: readonly Envelope[]): readonly Orphan[] {
       at.id === undefined
         ? open.findIndex((call) => !call.id && call.name === at.name)
         : open.findLastIndex((call) => call.id === at.id)
-    if (match === -1) orphans.push(describeOrphan('orphan_tool_result', 'tool_result', at))
+    if (match === -1) orphans.push(toOrphan('orphan_tool_result', 'tool_result', at))
     else open.splice(match, 1)
   })
-  orphans.push(...open.map((call) => describeOrphan('orphan_tool_call', 'tool_call', call)))
+  orphans.push(...open.map((call) => toOrphan('orphan_tool_call', 'tool_call', call)))
   return orphans.toSorted((a, b) => a.index - b.index)
 }
 
@@ -276,7 +276,7 @@ export function pruneOrphans(messages: readonly Envelope[]): Pruned {
  * Each call directly before its result. A paused run has other words between the two; a provider wants none. The call moves
  * to its result and not the other way round, so that a resumed run ends with what it waited for.
  */
-export function besideResults(messages: readonly Envelope[]): readonly Envelope[] {
+export function moveCallsBesideResults(messages: readonly Envelope[]): readonly Envelope[] {
   const waiting = new Map<string, Envelope>()
   return messages.flatMap((message, index) => {
     const id = lineToolCallId(message)
@@ -284,7 +284,7 @@ export function besideResults(messages: readonly Envelope[]): readonly Envelope[
     const next = messages[index + 1]
     const isFarFromResult =
       message.type === 'tool_call' && (next?.type !== 'tool_result' || lineToolCallId(next) !== id)
-    if (isFarFromResult && hasResult(messages, index, id)) {
+    if (isFarFromResult && hasToolResultAfter(messages, index, id)) {
       waiting.set(id, message)
       return []
     }
@@ -297,11 +297,11 @@ export function besideResults(messages: readonly Envelope[]): readonly Envelope[
   })
 }
 
-function hasResult(messages: readonly Envelope[], from: number, id: string): boolean {
+function hasToolResultAfter(messages: readonly Envelope[], from: number, id: string): boolean {
   return messages.slice(from + 1).some((line) => line.type === 'tool_result' && lineToolCallId(line) === id)
 }
 
-function describeOrphan(kind: Orphan['kind'], type: Orphan['type'], { index, name, id }: Call): Orphan {
+function toOrphan(kind: Orphan['kind'], type: Orphan['type'], { index, name, id }: Call): Orphan {
   return { index, kind, type, tool_name: name, ...(id === undefined ? {} : { tool_call_id: id }) }
 }
 

@@ -5,11 +5,11 @@ import type { AgentReply, NormalizedMessage } from '../contract/index.ts'
 import type { ErrorSource } from '../lib/errors.ts'
 import { asFields } from '../lib/index.ts'
 import type { Fields, Json } from '../lib/json-value.ts'
-import { compact, compactionPolicy, type Summarizer } from './compaction.ts'
+import { compactionPolicy, compactTranscript, type Summarizer } from './compaction.ts'
 import type { AgentContext, Signal, SignalContext } from './context.ts'
 import type { ConversationResult } from './loop/conversation-result.ts'
-import { withWatcher } from './loop/events.ts'
-import { steeredType, stopCause } from './loop/interrupts.ts'
+import { addWatcher } from './loop/events.ts'
+import { readStopCause, steeredType } from './loop/interrupts.ts'
 import type { AnsweredTurn, LoopOptions, ResumePoint } from './loop/options.ts'
 import { conversationRequest } from './loop/request.ts'
 import { runLoop } from './loop/run-loop.ts'
@@ -17,45 +17,51 @@ import type { McpServer } from './mcp/mcp-server.ts'
 import type { ModelAgentOptions } from './model-agent-options.ts'
 import {
   type CarriedData,
-  carriedData,
-  clientLine,
+  clientDataEnvelope,
   isGroupConversation,
-  linesBefore,
-  spokenEnvelope,
+  listTranscriptBefore,
+  omitClientState,
+  utteranceToEnvelope,
 } from './model-view.ts'
 import { aiSdkModel } from './models/ai-sdk.ts'
 import {
-  createBreaker,
+  addFallback,
+  addRetries,
+  createModelBreaker,
   modelName,
   type NamedModel,
   type RetryPolicy,
-  withFallback,
-  withRetries,
 } from './models/failover.ts'
 import type { LanguageModel, Model } from './models/model.ts'
 import { pictureReferences } from './models/model-messages.ts'
 import {
   hasSeveralSpeakers,
-  jsonWithoutMark,
   nameSpeakers,
+  nameSpeakersForModel,
+  removeMark,
+  removeMarkInJson,
   type Speakers,
-  withoutMark,
-  withSpeakers,
 } from './models/speaker-names.ts'
-import { outputForm, withOutputForm } from './models/structured-output.ts'
-import { resumePausedRun, type Suspended, settlePause, stagePauses, toSuspended } from './paused-run.ts'
+import { readOutputForm, requireStructuredAnswer } from './models/structured-output.ts'
+import {
+  createPauseStaging,
+  reportPauseEnd,
+  resumePausedRun,
+  type Suspended,
+  serializeSuspendedRun,
+} from './paused-run.ts'
 import { statusReply } from './reply.ts'
 import {
   createRunTools,
   gatherRunTools,
+  listTurnFacts,
   type RunTools,
   type RunToolset,
   reportClientTools,
-  sharedBudgets,
-  turnFacts,
+  sharedBudgetOptions,
 } from './run-tools.ts'
-import { completionGate } from './tools/call-gate.ts'
-import { createFailureGuard, createSpinGuard } from './tools/call-guards.ts'
+import { createCompletionGate } from './tools/call-gate.ts'
+import { createFailureGuard, createRepeatedCallGuard } from './tools/call-guards.ts'
 import type { AnsweredCall } from './tools/tool-runner.ts'
 
 /** What a run begins with: what was heard, or what a paused run had waited for. */
@@ -82,14 +88,14 @@ type NamedOptions = ModelAgentOptions & { readonly slug: string }
 
 export function createModelRun(options: NamedOptions, servers: readonly McpServer[]): ModelRun {
   const { onEvent } = options
-  const form = options.output === undefined ? undefined : outputForm(options.slug, options.output)
-  const models = namedModels(options)
-  const breaker = createBreaker(() => performance.now())
-  const converse = async (equipped: RunToolset, start: Start, context: SignalContext): Promise<AgentReply> => {
-    const observe = withWatcher(context.emit, onEvent, context.report)
+  const form = options.output === undefined ? undefined : readOutputForm(options.slug, options.output)
+  const models = nameModels(options)
+  const breaker = createModelBreaker(() => performance.now())
+  const runConversation = async (equipped: RunToolset, start: Start, context: SignalContext): Promise<AgentReply> => {
+    const observe = addWatcher(context.emit, onEvent, context.report)
     const onRetry: RetryPolicy['onRetry'] = (facts) => observe('provider_retry', facts)
     const reportModelFailure: RetryPolicy['onFailure'] = (error) => context.report(error, { source: 'model' })
-    const speakers = roomSpeakers(start, context)
+    const speakers = createSpeakers(start, context)
     const patient = models.map(({ name, model }, place) => {
       const policy = {
         ...options.modelRetries,
@@ -97,19 +103,21 @@ export function createModelRun(options: NamedOptions, servers: readonly McpServe
         onFailure: reportModelFailure,
         hasFallback: place < models.length - 1,
       }
-      return { name, model: withRetries(withSpeakers(model, speakers), policy) }
+      return { name, model: addRetries(nameSpeakersForModel(model, speakers), policy) }
     })
-    const model = withFallback(patient, breaker, (change) => observe('model_switched', change))
+    const model = addFallback(patient, breaker, (change) => observe('model_switched', change))
     let point: ResumePoint | undefined
-    const buildResumeState = () => () => (point === undefined ? {} : toSuspended(point, start))
+    const buildResumeState = () => () => (point === undefined ? {} : serializeSuspendedRun(point, start))
     // A form takes no tools, also none that a caller offers.
-    const staging = stagePauses(equipped.tools, context, buildResumeState)
-    const desk = form ? undefined : createRunTools(equipped, start, context, { ...staging, ...resumedAnswer(start) })
+    const staging = createPauseStaging(equipped.tools, context, buildResumeState)
+    const desk = form
+      ? undefined
+      : createRunTools(equipped, start, context, { ...staging, ...answeredCallOfResume(start) })
     const report = reportClientTools(start.clientTools, desk)
     if (report !== undefined) context.reportClientTools(report)
     const request = modelRunRequest(options, start, desk)
     const result = await runLoop(request.messages, {
-      model: form === undefined ? model : withOutputForm(model, form),
+      model: form === undefined ? model : requireStructuredAnswer(model, form),
       keepTurn: journalModelTurns(context, form === undefined ? context.show : undefined),
       runId: context.runId,
       sessionId: context.sessionId,
@@ -117,7 +125,7 @@ export function createModelRun(options: NamedOptions, servers: readonly McpServe
       ...declaredLoopOptions(options, speakers, context.report),
       onException: (error) => context.report(error),
       ...mediationOptions(desk),
-      ...sharedBudgets(context, equipped),
+      ...sharedBudgetOptions(context, equipped),
       ...systemPrompt(options, context),
       context: request.runtime_context,
       ...(start.resumed === undefined ? {} : { resumeFrom: start.resumed.from }),
@@ -127,26 +135,26 @@ export function createModelRun(options: NamedOptions, servers: readonly McpServe
       // Half a document is nothing to show.
       ...(form === undefined ? { onDelta: context.show } : { structuredOutput: form.request }),
       observers: [observe],
-      runControl: runControlBySignal(context.stop),
+      runControl: createSignalRunControl(context.stop),
       interruptSource: context.hear,
       signal: context.signal,
       monotonicMs: () => performance.now(),
     })
     context.record(newTranscriptLines(result, start.known))
     context.finish(result)
-    settlePause(start.resumed?.answered, result, context)
-    return statusReply(result, { cause: stopCause(context.stop), form: context.commandForm })
+    reportPauseEnd(start.resumed?.answered, result, context)
+    return statusReply(result, { cause: readStopCause(context.stop), form: context.commandForm })
   }
   return {
     async run(message, context) {
       const { sender, channel } = message
-      const carried = carriedData(context.client)
-      const beside = await clientLine(options, carried, context)
-      const lines = [...linesBefore(options, sender, context), ...beside, incomingLine(options, message)]
-      const facts = turnFacts(message, context)
+      const carried = omitClientState(context.client)
+      const beside = await clientDataEnvelope(options, carried, context)
+      const lines = [...listTranscriptBefore(options, sender, context), ...beside, messageToEnvelope(options, message)]
+      const facts = listTurnFacts(message, context)
       const given = { known: lines.length, facts, sender, clientTools: channel?.client_tools ?? [], carried }
       const start = { lines, isRoom: isGroupConversation(channel?.room_kind), ...given }
-      return converse(await gatherRunTools(options, servers, context), start, context)
+      return runConversation(await gatherRunTools(options, servers, context), start, context)
     },
     // Other signals say nothing to a model.
     async onSignal({ pause }, context) {
@@ -154,21 +162,21 @@ export function createModelRun(options: NamedOptions, servers: readonly McpServe
       const equipped = await gatherRunTools(options, servers, context)
       const { lines, known, ...start } = resumePausedRun(equipped, pause, context)
       const room = asFields(start.facts['client_context'])['room_kind']
-      const beside = await clientLine(options, start.carried, context)
+      const beside = await clientDataEnvelope(options, start.carried, context)
       const given = { lines: [...beside, ...lines], known: known + beside.length }
-      return converse(equipped, { ...start, ...given, isRoom: isGroupConversation(room) }, context)
+      return runConversation(equipped, { ...start, ...given, isRoom: isGroupConversation(room) }, context)
     },
   }
 }
 
 /** What the turn is about, with its pictures where the model takes them. */
-function incomingLine({ files }: ModelAgentOptions, { sender, parts }: NormalizedMessage): Envelope {
-  const spoken = spokenEnvelope({ role: 'user', sender, parts })
+function messageToEnvelope({ files }: ModelAgentOptions, { sender, parts }: NormalizedMessage): Envelope {
+  const spoken = utteranceToEnvelope({ role: 'user', sender, parts })
   return files === true ? { ...spoken, payload: pictureReferences(parts) } : spoken
 }
 
 /** Asked for in rooms only, and once in a run. */
-function roomSpeakers({ isRoom }: Start, { speakerMark }: SignalContext): Speakers {
+function createSpeakers({ isRoom }: Start, { speakerMark }: SignalContext): Speakers {
   let mark: Promise<string> | undefined
   return {
     isRoom,
@@ -197,7 +205,7 @@ function declaredLoopOptions(
   report: AgentContext['report'],
 ): Partial<LoopOptions> {
   const { budgets, completionPolicy, shouldContinue, compaction } = options
-  const reportThrown = <Given extends unknown[], Result>(
+  const reportErrorsOf = <Given extends unknown[], Result>(
     source: ErrorSource['source'],
     call: (...given: Given) => Promise<Result> | Result,
   ) => {
@@ -215,52 +223,56 @@ function declaredLoopOptions(
     ...(budgets === undefined ? {} : { budgets }),
     ...(completionPolicy === undefined
       ? {}
-      : { completionPolicy: reportThrown('completion_policy', completionPolicy) }),
-    ...(shouldContinue === undefined ? {} : { shouldContinue: reportThrown('should_continue', shouldContinue) }),
+      : { completionPolicy: reportErrorsOf('completion_policy', completionPolicy) }),
+    ...(shouldContinue === undefined ? {} : { shouldContinue: reportErrorsOf('should_continue', shouldContinue) }),
     ...(compaction === undefined
       ? {}
       : {
           compact: (lines) =>
-            compact(lines, policy, namedSummaries(reportThrown('summarizer', compaction.summarize), speakers)),
+            compactTranscript(
+              lines,
+              policy,
+              summarizeWithSpeakerNames(reportErrorsOf('summarizer', compaction.summarize), speakers),
+            ),
         }),
   }
 }
 
 /** Who makes the summary is told who said what, as the model itself is. */
-function namedSummaries(summarize: Summarizer, { isRoom, mark: readMark }: Speakers): Summarizer {
+function summarizeWithSpeakerNames(summarize: Summarizer, { isRoom, mark: readMark }: Speakers): Summarizer {
   return async (lines, facts) => {
     if (!hasSeveralSpeakers(lines, isRoom)) return summarize(lines, facts)
     const mark = await readMark()
     const summary = await summarize(nameSpeakers(lines, { isRoom, mark }).lines, facts)
-    return typeof summary === 'string' ? withoutMark(summary, mark) : jsonWithoutMark(summary, mark)
+    return typeof summary === 'string' ? removeMark(summary, mark) : removeMarkInJson(summary, mark)
   }
 }
 
 /** Its tools, and what watches over their use. */
 function mediationOptions(desk: RunTools | undefined): Partial<LoopOptions> {
   if (desk === undefined) return {}
-  const guards = { spinGuard: createSpinGuard(desk), failureGuard: createFailureGuard(desk) }
-  return { tools: desk.desk, completionGate: completionGate(desk.rules), ...guards }
+  const guards = { spinGuard: createRepeatedCallGuard(desk), failureGuard: createFailureGuard(desk) }
+  return { tools: desk.desk, completionGate: createCompletionGate(desk.rules), ...guards }
 }
 
 /** A turn is claimed and ended by its lane; here the run only asks whether it was stopped. */
-function runControlBySignal(stop: AbortSignal): NonNullable<LoopOptions['runControl']> {
+function createSignalRunControl(stop: AbortSignal): NonNullable<LoopOptions['runControl']> {
   return { start: async () => undefined, isCancelled: async () => stop.aborted, finish: async () => undefined }
 }
 
-function resumedAnswer({ resumed }: Start): { readonly answered?: AnsweredCall } {
+function answeredCallOfResume({ resumed }: Start): { readonly answered?: AnsweredCall } {
   return resumed === undefined ? {} : { answered: resumed.answered }
 }
 
-function namedModels({ model, ...settings }: ModelAgentOptions): readonly NamedModel[] {
-  const all: readonly (LanguageModel | Model)[] = isList(model) ? model : [model]
+function nameModels({ model, ...settings }: ModelAgentOptions): readonly NamedModel[] {
+  const all: readonly (LanguageModel | Model)[] = isModelList(model) ? model : [model]
   return all.map((each, place) => ({
     name: modelName(each, place),
     model: typeof each === 'function' ? each : aiSdkModel(each, settings),
   }))
 }
 
-function isList(model: ModelAgentOptions['model']): model is readonly (LanguageModel | Model)[] {
+function isModelList(model: ModelAgentOptions['model']): model is readonly (LanguageModel | Model)[] {
   return Array.isArray(model)
 }
 

@@ -17,16 +17,17 @@ import { defineTool, type Tool } from './tools/define-tool.ts'
 type Spoken = Pick<HistoricalMessage, 'role' | 'sender' | 'parts' | 'ambient'>
 
 /** The policy sees turns of people and agent; without one the model sees its tool calls and their results as well. */
-export function linesBefore(
+export function listTranscriptBefore(
   { history }: ModelAgentOptions,
   sender: HistoryInput['current']['sender'],
   context: Pick<SignalContext, 'history' | 'transcript'>,
 ): readonly Envelope[] {
-  if (history === undefined) return context.transcript.filter((line) => !isRemoteTaskLine(line)).map(readableLine)
-  return history({ history: context.history, current: { role: 'user', sender } }).messages.map(spokenEnvelope)
+  if (history === undefined)
+    return context.transcript.filter((line) => !isRemoteTaskLine(line)).map(addFilesAndLinksToLine)
+  return history({ history: context.history, current: { role: 'user', sender } }).messages.map(utteranceToEnvelope)
 }
 
-export function spokenEnvelope({ role, sender, parts, ambient }: Spoken): Envelope {
+export function utteranceToEnvelope({ role, sender, parts, ambient }: Spoken): Envelope {
   const { address, display_name } = sender
   const how = ambient === true ? { ambient } : {}
   return textLine(role, partsText(parts), { sender: { address, display_name }, ...how })
@@ -40,7 +41,7 @@ export function isGroupConversation(kind: unknown): boolean {
  * A stored line keeps the text of its parts apart; the model is also told of files and links, as in the turn itself. How a
  * sender was proven is for policies: it is most of a line, and would be copied with it in every turn.
  */
-function readableLine(line: Envelope): Envelope {
+function addFilesAndLinksToLine(line: Envelope): Envelope {
   const { parts } = line.payload
   const { address, display_name } = asFields(line.metadata['sender'])
   const metadata = address === undefined ? line.metadata : { ...line.metadata, sender: { address, display_name } }
@@ -54,7 +55,7 @@ function readableLine(line: Envelope): Envelope {
 /** `context`, properties and system messages; the state is read when the line is made. */
 export type CarriedData = Omit<ClientData, 'state'>
 
-export function carriedData(client: ClientData | undefined): CarriedData | undefined {
+export function omitClientState(client: ClientData | undefined): CarriedData | undefined {
   if (client === undefined) return undefined
   const { state: _state, ...carried } = client
   return carried
@@ -64,7 +65,7 @@ export function carriedData(client: ClientData | undefined): CarriedData | undef
  * Said by the person's side and not by the developer: a user's line, marked as data, in which nothing can end the mark. It is not
  * stored; every run brings its own.
  */
-export async function clientLine(
+export async function clientDataEnvelope(
   { sharedState }: Pick<ModelAgentOptions, 'sharedState'>,
   carried: CarriedData | undefined,
   { client, state }: Pick<SignalContext, 'client' | 'state'>,

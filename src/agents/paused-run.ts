@@ -12,14 +12,14 @@ import type { ConversationResult } from './loop/conversation-result.ts'
 import type { ResumePoint } from './loop/options.ts'
 import { toolCallLine } from './messages.ts'
 import type { ModelAgentOptions } from './model-agent-options.ts'
-import { type CarriedData, carriedData, linesBefore } from './model-view.ts'
-import { offeredDeclarations } from './run-tools.ts'
+import { type CarriedData, listTranscriptBefore, omitClientState } from './model-view.ts'
+import { listOfferedDeclarations } from './run-tools.ts'
 import { createToolCatalog } from './tools/catalog.ts'
 import type { Tool } from './tools/define-tool.ts'
 import { redactParameters, type Sensitivity } from './tools/redact.ts'
 import type { ReadyCall, ToolResult } from './tools/tool.ts'
-import { declaredAs } from './tools/tool-names.ts'
-import { failedResult, normalizeToolResult, secretParameters, storedResult } from './tools/tool-result.ts'
+import { declaredNameField } from './tools/tool-names.ts'
+import { failedResult, normalizeToolResult, redactResultForStorage, secretParameters } from './tools/tool-result.ts'
 import type { AnsweredCall, Runnable, ToolRunnerDeps } from './tools/tool-runner.ts'
 
 export type Sender = NormalizedMessage['sender']
@@ -34,7 +34,7 @@ export type Suspended = {
   readonly carried?: CarriedData | undefined
 }
 
-export function toSuspended(point: ResumePoint, run: Omit<Suspended, 'point'>): JsonObject {
+export function serializeSuspendedRun(point: ResumePoint, run: Omit<Suspended, 'point'>): JsonObject {
   const { address, auth_method, verified } = run.sender
   const { facts, clientTools, carried } = run
   // Parameters, facts and declarations are JSON by construction.
@@ -47,8 +47,8 @@ export function toSuspended(point: ResumePoint, run: Omit<Suspended, 'point'>): 
   }) as JsonObject
 }
 
-function readSuspended(resume: JsonObject): Suspended {
-  // Written by `suspended` and by nothing else.
+function readSuspendedRun(resume: JsonObject): Suspended {
+  // Written by `serializeSuspendedRun` and by nothing else.
   return resume as unknown as Suspended
 }
 
@@ -66,13 +66,13 @@ export type Resumed = {
 
 /** The call stands before its result, also when the transcript's window or a new session has lost it. */
 export function resumePausedRun(options: ModelAgentOptions, pause: EndedPause, context: SignalContext): Resumed {
-  const from = readSuspended(pause.resume)
+  const from = readSuspendedRun(pause.resume)
   const callId = from.point.waitingCalls[0]?.id ?? ''
-  const before = linesBefore(options, from.sender, context).filter(
+  const before = listTranscriptBefore(options, from.sender, context).filter(
     (line) => !isWaitingCall(line, pause, callId, context),
   )
-  const catalog = createToolCatalog(offeredDeclarations(options, from.clientTools).accepted)
-  const call = waitingLine(from, catalog.find)
+  const catalog = createToolCatalog(listOfferedDeclarations(options, from.clientTools).accepted)
+  const call = waitingCallEnvelope(from, catalog.find)
   const isStored = pause.sessionId === context.sessionId
   const lines = call === undefined ? before : [...before, call]
   return {
@@ -81,8 +81,8 @@ export function resumePausedRun(options: ModelAgentOptions, pause: EndedPause, c
     facts: from.facts,
     sender: from.sender,
     clientTools: from.clientTools,
-    carried: carriedData(context.client) ?? from.carried,
-    resumed: { from: from.point, answered: answeredCall(pause, callId) },
+    carried: omitClientState(context.client) ?? from.carried,
+    resumed: { from: from.point, answered: pauseEndToAnswer(pause, callId) },
   }
 }
 
@@ -98,7 +98,7 @@ function isWaitingCall(
 }
 
 /** Results in a transcript are clean already; they may stand beside the decision. */
-export function settlePause(
+export function reportPauseEnd(
   answered: AnsweredCall | undefined,
   result: ConversationResult,
   { pause }: Pick<SignalContext, 'pause'>,
@@ -110,7 +110,7 @@ export function settlePause(
 }
 
 /** The line of the call that waits, as the transcript has it: hidden values stay hidden. */
-function waitingLine({ point }: Suspended, find: (name: string) => Named | undefined): Envelope | undefined {
+function waitingCallEnvelope({ point }: Suspended, find: (name: string) => Named | undefined): Envelope | undefined {
   const [call] = point.waitingCalls
   if (call === undefined) return undefined
   const declaration = find(call.name)
@@ -122,7 +122,7 @@ function waitingLine({ point }: Suspended, find: (name: string) => Named | undef
 type Named = Sensitivity & { readonly name: string }
 
 /** What the tools do with the call that waited. */
-function answeredCall(pause: EndedPause, callId: string): AnsweredCall {
+function pauseEndToAnswer(pause: EndedPause, callId: string): AnsweredCall {
   if (pause.kind === 'tool_request')
     return { callId, answer: { kind: 'result', isRejected: false, result: clientToolResult(pause) } }
   const { decision, id, resolver, applyInput } = pause
@@ -131,7 +131,7 @@ function answeredCall(pause: EndedPause, callId: string): AnsweredCall {
     return { callId, answer: { kind: 'approved', input: asFields(applyInput), shown } }
   }
   const refusalResult = (call: ReadyCall): ToolResult =>
-    failedResult(declaredTool(call), errorTypes[decision], refusals[decision](call.tool_name, pause.reason))
+    failedResult(callDeclaration(call), errorTypes[decision], refusals[decision](call.tool_name, pause.reason))
   return { callId, answer: { kind: 'result', isRejected: true, result: refusalResult } }
 }
 
@@ -157,15 +157,15 @@ type EndedRequest = Extract<EndedPause, { kind: 'tool_request' }>
 
 function clientToolResult({ status, isCancelled, result }: EndedRequest) {
   return (call: ReadyCall): ToolResult => {
-    if (status === 'runtime_tool_completed') return normalizeToolResult(declaredTool(call), result ?? {})
+    if (status === 'runtime_tool_completed') return normalizeToolResult(callDeclaration(call), result ?? {})
     const error = isCancelled
       ? `${call.tool_name} was cancelled by the client that should have run it. Do not call it again.`
       : `${call.tool_name} was not answered in time. Tell the person; they may ask for it again.`
-    return failedResult(declaredTool(call), isCancelled ? 'runtime_tool_cancelled' : 'runtime_tool_timeout', error)
+    return failedResult(callDeclaration(call), isCancelled ? 'runtime_tool_cancelled' : 'runtime_tool_timeout', error)
   }
 }
 
-function declaredTool(call: ReadyCall) {
+function callDeclaration(call: ReadyCall) {
   return call.declaration ?? { name: call.tool_name }
 }
 
@@ -174,7 +174,7 @@ function declaredTool(call: ReadyCall) {
 type Staging = Required<Pick<ToolRunnerDeps, 'stageApproval' | 'stagePending'>>
 
 /** `resume` says, once the run has ended, where it goes on. */
-export function stagePauses(
+export function createPauseStaging(
   tools: readonly Tool[],
   { pause, report }: { readonly pause: Pauses } & Pick<AgentContext, 'report'>,
   resume: (call: Runnable) => () => JsonObject,
@@ -198,7 +198,7 @@ export function stagePauses(
     },
     async stagePending(call, request) {
       return pause.toolRequest({
-        tool: { name: call.tool_name, callId: call.id, ...declaredAs(call.declaration) },
+        tool: { name: call.tool_name, callId: call.id, ...declaredNameField(call.declaration) },
         // Parameters are JSON: they came from a model or a binding.
         parameters: toStorableJson(call.prepared.parameters) as JsonObject,
         shown: toStorableJson(call.redacted) as JsonObject,
@@ -213,7 +213,7 @@ export function stagePauses(
 function approvalPreview(call: Runnable, details: Fields) {
   const asked = asFields(asFields(details['result'])['preview'])
   const told = { success: true, tool_name: call.tool_name, metadata: {}, result: asked }
-  const clean = storedResult(told, call.prepared.parameters, call.declaration).result
+  const clean = redactResultForStorage(told, call.prepared.parameters, call.declaration).result
   return toStorableJson({ ...call.redacted, ...asFields(clean) })
 }
 
@@ -223,16 +223,16 @@ function approvalSummary(
   details: Fields,
   report: AgentContext['report'],
 ): string {
-  const own = trimmedText(asFields(details['result'])['summary']) ?? customSummary(call, summary, report)
+  const own = trimmedText(asFields(details['result'])['summary']) ?? writeCustomSummary(call, summary, report)
   if (own === undefined) return `run ${call.tool_name}`
   const told = { success: true, tool_name: call.tool_name, metadata: {}, result: own }
-  return String(storedResult(told, call.prepared.parameters, call.declaration).result)
+  return String(redactResultForStorage(told, call.prepared.parameters, call.declaration).result)
     .slice(0, 500)
     .toWellFormed()
 }
 
 /** Words that fail must not decide whether a person is asked. */
-function customSummary(
+function writeCustomSummary(
   { tool_name: name, prepared, declaration }: Runnable,
   summary: ApprovalTerms['summary'],
   report: AgentContext['report'],

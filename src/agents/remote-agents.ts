@@ -27,7 +27,7 @@ export async function runRemoteAgent(
   return remote.run(message, {
     ...context,
     hop,
-    remembered: rememberedCall(transcript, agent),
+    remembered: findRememberedCall(transcript, agent),
     remember: (memory) => record([remoteTaskLine(agent, memory)]),
     ...(budgets === undefined ? {} : { isSpent: () => budgets.spent() !== undefined }),
   })
@@ -59,7 +59,7 @@ function remoteTaskLine(agent: string, memory: RemoteMemory): Envelope {
   }
 }
 
-function rememberedCall(lines: readonly Envelope[], agent: string): JsonObject | undefined {
+function findRememberedCall(lines: readonly Envelope[], agent: string): JsonObject | undefined {
   const memory = lines.findLast((line) => isRemoteTaskLine(line) && line.payload['agent'] === agent)?.payload['memory']
   // Written above.
   return isPlainObject(memory) ? (memory as JsonObject) : undefined
@@ -68,5 +68,7 @@ function rememberedCall(lines: readonly Envelope[], agent: string): JsonObject |
 /** The newest line of each agent that still waits for a person: what a call by another agent goes on with. */
 export function waitingTaskLines(lines: readonly Envelope[]): readonly Envelope[] {
   const newest = new Map(lines.filter(isRemoteTaskLine).map((line) => [String(line.payload['agent']), line]))
-  return [...newest].flatMap(([agent, line]) => (rememberedCall([line], agent)?.['isWaiting'] === true ? [line] : []))
+  return [...newest].flatMap(([agent, line]) =>
+    findRememberedCall([line], agent)?.['isWaiting'] === true ? [line] : [],
+  )
 }

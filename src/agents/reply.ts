@@ -25,7 +25,7 @@ export type ReplyFacts = { readonly threadId: string; readonly inReplyTo: string
 export function completeReply(reply: AgentReply, facts: ReplyFacts): NormalizedResponse | undefined {
   if (reply === undefined || reply === '') return undefined
   const given = typeof reply === 'string' ? { parts: [textPart(reply)] } : reply
-  refuseOther(given, facts.agent)
+  refuseOtherThanReply(given, facts.agent)
   const whole = {
     thread_id: facts.threadId,
     in_reply_to: facts.inReplyTo,
@@ -41,11 +41,11 @@ export function completeReply(reply: AgentReply, facts: ReplyFacts): NormalizedR
       `[agent] ${facts.agent} returned no valid reply (at ${path}); return text or { parts }`,
     )
   }
-  return isBlankReply(parsed.data) ? undefined : { ...parsed.data, parts: mergedCalls(parsed.data.parts) }
+  return isBlankReply(parsed.data) ? undefined : { ...parsed.data, parts: mergeToolCallParts(parsed.data.parts) }
 }
 
 /** A tool call that is shown again, now with its result, is the same call: it stands once, where it was shown first. */
-function mergedCalls(parts: readonly Part[]): Part[] {
+function mergeToolCallParts(parts: readonly Part[]): Part[] {
   const merged: Part[] = []
   const places = new Map<string, number>()
   for (const part of parts) {
@@ -59,7 +59,7 @@ function mergedCalls(parts: readonly Part[]): Part[] {
 }
 
 /** A mistake of the agent's own that would be made again: said at once, and never taken for silence. */
-function refuseOther(given: unknown, agent: string): void {
+function refuseOtherThanReply(given: unknown, agent: string): void {
   const isReply = typeof given === 'object' && given !== null && ('parts' in given || 'status' in given)
   if (!isReply) {
     const what = given === null ? 'null' : typeof given
@@ -78,13 +78,13 @@ function refuseOther(given: unknown, agent: string): void {
 }
 
 /** What a person is told when a turn died. It names no internals; `parley explain` shows the whole timeline by the reference. */
-export function apology(
+export function apologyReply(
   facts: ReplyFacts,
   reason: string,
   reference: string,
   account: EffectAccount = nothingDone,
 ): NormalizedResponse {
-  const text = say('run.referred', { text: apologyWords(reason, account), reference })
+  const text = say('run.referred', { text: apologyText(reason, account), reference })
   return {
     thread_id: facts.threadId,
     in_reply_to: facts.inReplyTo,
@@ -95,7 +95,7 @@ export function apology(
   }
 }
 
-function apologyWords(reason: string, { done, unknown }: EffectAccount): Sentence {
+function apologyText(reason: string, { done, unknown }: EffectAccount): Sentence {
   const effects = [
     ...(done.length === 0 ? [] : [say('run.effects_done', { list: done.join(', ') })]),
     ...(unknown.length === 0 ? [] : [say('run.effects_unknown', { list: unknown.join(', ') })]),
@@ -126,7 +126,7 @@ export function statusReply(
   { cause, form }: { readonly cause?: StopCause | undefined; readonly form?: CommandForm | undefined } = {},
 ): Told | undefined {
   const { retryable } = result.run_outcome
-  const status = shownStatus(result.run_outcome.status, cause)
+  const status = cancelledIfStopped(result.run_outcome.status, cause)
   const said = result.final_content.trim()
   const usage = replyUsage(result)
   if (status === 'completed')
@@ -141,14 +141,14 @@ export function statusReply(
 }
 
 /** The reply of a run that an agent it asked has stopped for. */
-export function askingReply(action: PendingAction, form: CommandForm | undefined): Told {
+export function approvalQuestionReply(action: PendingAction, form: CommandForm | undefined): Told {
   const question = questionPart(action, form)
   const error = { code: 'approval_required', message: String(question.policy.message), retryable: false }
   return { parts: [question], status: responseStatus.approval_required, error }
 }
 
 /** What a person stopped is cancelled; the loop itself knows interrupts only. */
-function shownStatus(status: OutcomeStatus, cause: StopCause | undefined): OutcomeStatus {
+function cancelledIfStopped(status: OutcomeStatus, cause: StopCause | undefined): OutcomeStatus {
   return status === 'interrupted' && cause === 'stop' ? 'cancelled' : status
 }
 
@@ -176,7 +176,7 @@ const responseStatus: Readonly<Record<Exclude<OutcomeStatus, 'completed'>, Norma
 const notes: Readonly<
   Record<Exclude<OutcomeStatus, 'completed'>, (result: ConversationResult, form?: CommandForm) => Sentence>
 > = {
-  failed: (result, form) => failureNote(String(result.failure?.['type'] ?? ''), form),
+  failed: (result, form) => describeModelFailure(String(result.failure?.['type'] ?? ''), form),
   runtime_tool_pending: (_result, form) => say('tool.waits_or_stop', { command: writeCommand(form, 'stop') }),
   approval_required: () => say('approval.needed'),
   budget_exceeded: () => say('run.steps_spent'),
@@ -208,7 +208,7 @@ function clientToolPart({
   return { kind: 'policy', policy: { kind: 'runtime_tool_pending', message, ...asked } }
 }
 
-function failureNote(type: string, form: CommandForm | undefined): Sentence {
+function describeModelFailure(type: string, form: CommandForm | undefined): Sentence {
   switch (type) {
     case 'context_length':
       return say('model.conversation_too_long', { command: writeCommand(form, 'new') })

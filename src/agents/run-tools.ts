@@ -7,16 +7,16 @@ import type { Fields, Json } from '../lib/json-value.ts'
 import { agentCallTools } from './agent-calls.ts'
 import type { AgentContext, ClientToolReport, SignalContext } from './context.ts'
 import type { SharedBudgets } from './loop/budget.ts'
-import { withWatcher } from './loop/events.ts'
+import { addWatcher } from './loop/events.ts'
 import type { LoopOptions } from './loop/options.ts'
 import type { McpServer } from './mcp/mcp-server.ts'
 import type { ServerTool, ServerTools } from './mcp/server-tools.ts'
 import type { ToolServers } from './mcp/tool-servers.ts'
 import type { ModelAgentOptions } from './model-agent-options.ts'
 import { sharedStateTool } from './model-view.ts'
-import { ruleOnAction } from './policy/action-policy.ts'
+import { resolveActionRuling } from './policy/action-policy.ts'
 import { isToolNamed, readToolPolicy, resolveVisibleTools } from './policy/tool-policy.ts'
-import { type GateRule, gateMediator, readGateRules } from './tools/call-gate.ts'
+import { createGateMediator, type GateRule, readGateRules } from './tools/call-gate.ts'
 import { createDuplicateCalls } from './tools/call-guards.ts'
 import type { CapabilityPolicy } from './tools/capability.ts'
 import { createToolCatalog, normalizeDeclarations, type ToolCatalog } from './tools/catalog.ts'
@@ -49,7 +49,7 @@ export function createRunTools(
   const { tools, rejected } = options
   // A call that waited gets its result also when its agent has lost its tools.
   if (tools.length + rejected.length + clientTools.length === 0 && waits.answered === undefined) return undefined
-  const offered = offeredDeclarations(options, clientTools)
+  const offered = listOfferedDeclarations(options, clientTools)
   const all = createToolCatalog(offered.accepted)
   const visible = resolveVisibleTools(all.tools, { policies: [options.toolPolicy ?? {}], context: facts })
   const catalog = {
@@ -60,29 +60,29 @@ export function createRunTools(
   const own = options.preToolMediator
   const inSteps = new Set(tools.filter((tool) => tool.isSteps).map((tool) => tool.declaration.name))
   const asking = new Set(tools.filter((tool) => tool.approval !== undefined).map((tool) => tool.declaration.name))
-  const journaled = onceThroughJournal(context)
+  const journaled = createJournaledOnce(context)
   const desk = createToolRunner({
     defaultTimeoutMs,
     catalog,
     executors: toolExecutors(tools),
     untimed: inSteps,
     once: (call, effect) =>
-      inSteps.has(call.tool_name) ? effect(effectWithoutJournal(call.id, context)) : journaled(call, effect),
+      inSteps.has(call.tool_name) ? effect(createUnjournaledEffect(call.id, context)) : journaled(call, effect),
     isFinished: (call) => context.isFinished('tool', { args: journaledArguments(call) }),
-    capabilities: reportingCheck(context),
+    capabilities: createReportingCheck(context),
     ...waits,
     duplicates: createDuplicateCalls(),
     truncate: createResultTruncator(),
     actionOf: ({ tool_name, declaration }) =>
-      ruleOnAction({
+      resolveActionRuling({
         toolName: tool_name,
         tool: declaration,
         mode: String(facts['mode'] ?? 'chat'),
         agentActionPolicy: options.actionPolicy,
         hasApproval: asking.has(tool_name),
       }),
-    mediators: [gateMediator(rules), ...(own === undefined ? [] : [own])],
-    observe: withWatcher(context.emit, options.onEvent, context.report),
+    mediators: [createGateMediator(rules), ...(own === undefined ? [] : [own])],
+    observe: addWatcher(context.emit, options.onEvent, context.report),
     onCall: context.toolCalled,
     onException: (error, name, hide) => context.report(error, { source: 'tool', name, hide }),
     onMediatorException: (error) => context.report(error, { source: 'mediator' }),
@@ -91,7 +91,10 @@ export function createRunTools(
 }
 
 /** A check of the host's that breaks is a no, and its error is the operator's to see. */
-function reportingCheck({ capabilities, report }: Pick<AgentContext, 'capabilities' | 'report'>): CapabilityPolicy {
+function createReportingCheck({
+  capabilities,
+  report,
+}: Pick<AgentContext, 'capabilities' | 'report'>): CapabilityPolicy {
   return {
     async can(principal, capability) {
       try {
@@ -105,7 +108,10 @@ function reportingCheck({ capabilities, report }: Pick<AgentContext, 'capabiliti
 }
 
 /** Its own tools first: what a caller offers cannot take their names. It is shown only where policy names it. */
-export function offeredDeclarations({ tools = [] }: Pick<ModelAgentOptions, 'tools'>, clientTools: readonly unknown[]) {
+export function listOfferedDeclarations(
+  { tools = [] }: Pick<ModelAgentOptions, 'tools'>,
+  clientTools: readonly unknown[],
+) {
   const offered = normalizeDeclarations(nameClientTools(clientTools), 'outside')
   const accepted = [...tools.map((tool) => tool.declaration), ...offered.accepted.values()]
   return { accepted, rejected: offered.rejected }
@@ -166,7 +172,7 @@ function journaledArguments({ tool_name, prepared }: Runnable): Json {
  * A call that is made again because its outcome is unknown is the same call to the other side: it keeps its key, where
  * its tool takes keys at all.
  */
-function onceThroughJournal({ step }: Pick<AgentContext, 'step'>): ToolRunnerDeps['once'] {
+function createJournaledOnce({ step }: Pick<AgentContext, 'step'>): ToolRunnerDeps['once'] {
   const settled = new Map<string, number>()
   return async (call, effect) => {
     const { declaration } = call
@@ -204,12 +210,12 @@ function toolStepLabel({ name, ...declaration }: ToolDeclaration): string {
 }
 
 /** For work that is journaled step by step: it acts through its own steps and not through these. */
-function effectWithoutJournal(key: string, { signal }: Pick<AgentContext, 'signal'>): EffectContext {
+function createUnjournaledEffect(key: string, { signal }: Pick<AgentContext, 'signal'>): EffectContext {
   return { key, signal, fetch, assertHeld: () => {}, isUnsent: () => false }
 }
 
 /** What tools may bind to, and whom policies look at. */
-export function turnFacts(
+export function listTurnFacts(
   message: NormalizedMessage,
   { principal, who, evidence, runId, sessionId, agent }: AgentContext,
 ): Fields {
@@ -234,7 +240,7 @@ export function turnFacts(
 
 type OfferedTools = { readonly tools: readonly Tool[]; readonly rejected: readonly RejectedDeclaration[] }
 
-async function offerTools(
+async function offerServerTools(
   servers: readonly McpServer[],
   context: Pick<SignalContext, 'step' | 'toolServers'>,
 ): Promise<OfferedTools> {
@@ -256,9 +262,9 @@ async function offerTools(
 /** None for a server that was taken out of the configuration since. */
 function toMcpTools({ tool, declaration }: ServerTool, server: McpServer | undefined, servers: ToolServers): Tool[] {
   if (server === undefined) return []
-  const execute: Tool['execute'] = ({ parameters }, _declaration, context) =>
+  const callServerTool: Tool['execute'] = ({ parameters }, _declaration, context) =>
     servers.call({ server, tool, parameters, declaration }, context)
-  return [{ declaration, execute }]
+  return [{ declaration, execute: callServerTool }]
 }
 
 /** What a run acts with: its tools, and what those may use whom it asks. */
@@ -283,7 +289,7 @@ export async function gatherRunTools(
   servers: readonly McpServer[],
   context: SignalContext,
 ): Promise<RunToolset> {
-  const { tools, rejected } = await offerTools(servers, context)
+  const { tools, rejected } = await offerServerTools(servers, context)
   const purse = createBudgetHolder()
   const calls = agentCallTools(context.agents, purse.open)
   const shared = options.sharedState === true ? [sharedStateTool(context.state)] : []
@@ -291,7 +297,7 @@ export async function gatherRunTools(
 }
 
 /** One budget for a run, the agents it asks, and the agent that asked it. */
-export function sharedBudgets(
+export function sharedBudgetOptions(
   { budgets }: Pick<SignalContext, 'budgets'>,
   { purse }: RunToolset,
 ): Pick<LoopOptions, 'within' | 'onBudgets'> {

@@ -48,25 +48,25 @@ type Running = { isOver: boolean; readonly steps: Set<Promise<unknown>> }
 export function createSteps(deps: StepDeps): Steps {
   const uses = new Map<string, number>()
   const running: Running = { isOver: false, steps: new Set() }
-  const countUses = (name: string, { args }: StepOptions): number => uses.get(stepIdentity(name, args)) ?? 0
+  const countStepUses = (name: string, { args }: StepOptions): number => uses.get(stepIdentity(name, args)) ?? 0
   return {
     async isFinished(name, options = {}) {
-      return deps.log.isFinished(await stepName(deps, name, countUses(name, options) + 1, options))
+      return deps.log.isFinished(await stepName(deps, name, countStepUses(name, options) + 1, options))
     },
     async step(name, work, options = {}) {
       // Counted before anything is awaited: steps alike get their numbers in the order they were asked for.
-      const use = countUses(name, options) + 1
+      const use = countStepUses(name, options) + 1
       uses.set(stepIdentity(name, options.args), use)
       const address = { ...deps.turn, step: await stepName(deps, name, use, options) }
       throwIfStopping(deps)
       const known = deps.log.reach(address.step)
       // The journal holds what this very step returned; its type is the caller's.
       if (known?.state === 'finished') return sortedJson(known.result) as Awaited<ReturnType<typeof work>>
-      if (running.isOver) throw runIsOver()
+      if (running.isOver) throw runIsOverError()
       if (options.effect === false) return runOrReplayStep(deps, address, work)
       const mayHaveActed = known !== undefined && known.state !== 'undone'
       const label = options.label ?? name
-      const effect = takeEffect(deps, address, work, { ...options, label, mayHaveActed, running })
+      const effect = runJournaledEffect(deps, address, work, { ...options, label, mayHaveActed, running })
       running.steps.add(effect)
       // The caller of the step hears of its failure.
       const forgetRunningStep = (): void => void running.steps.delete(effect)
@@ -96,31 +96,31 @@ async function runOrReplayStep<T extends Json>(deps: StepDeps, address: StepAddr
   await deps.failpoint?.('before:effect')
   await deps.untilHeld()
   const startedAt = performance.now()
-  const end = await runStepWork(deps, stepContext(deps, address, watchSends(deps.fetch)), work)
+  const end = await runStepWork(deps, createStepContext(deps, address, watchStepRequests(deps.fetch)), work)
   const tookMs = performance.now() - startedAt
   if ('thrown' in end) {
-    const state = isUndone(end.thrown) ? 'undone' : 'failed'
+    const state = isKnownWithoutEffect(end.thrown) ? 'undone' : 'failed'
     await storeStepEnd(deps, address, { state, error: errorName(end.thrown) }, tookMs)
     throw end.thrown
   }
   await deps.failpoint?.('after:effect')
-  await requireWritten(storeStepEnd(deps, address, { state: 'finished', result: end.result }, tookMs))
+  await requireStepWritten(storeStepEnd(deps, address, { state: 'finished', result: end.result }, tookMs))
   await deps.failpoint?.('after:step')
   return end.result as T
 }
 
-async function takeEffect<T extends Json>(
+async function runJournaledEffect<T extends Json>(
   deps: StepDeps,
   address: StepAddress,
   work: Work,
   { label, idempotent = false, mayHaveActed, running }: EffectOptions,
 ): Promise<T> {
-  const state = await beginEffect(deps, address, { isIdempotent: idempotent, label })
+  const state = await beginJournaledStep(deps, address, { isIdempotent: idempotent, label })
   switch (state.kind) {
     case 'run':
       if (running.isOver) {
         await storeStepEnd(deps, address, { state: mayHaveActed ? 'failed' : 'undone', error: 'run_is_over' })
-        throw runIsOver()
+        throw runIsOverError()
       }
       return runStep(deps, address, work, { label, isIdempotent: idempotent, mayHaveActed })
     case 'finished':
@@ -135,7 +135,7 @@ async function takeEffect<T extends Json>(
 }
 
 /** Nothing has happened yet: while the database is away, or the lease is not renewed, the step waits. */
-function beginEffect(
+function beginJournaledStep(
   deps: StepDeps,
   address: StepAddress,
   how: Parameters<JournalStore['begin']>[1],
@@ -157,24 +157,24 @@ async function runStep<T extends Json>(
   work: Work,
   { label, isIdempotent, mayHaveActed }: Pick<EffectOptions, 'label' | 'mayHaveActed'> & { isIdempotent: boolean },
 ): Promise<T> {
-  const noteStep = (state: 'started' | StepEnd['state'], result: Json = null): void =>
+  const logStep = (state: 'started' | StepEnd['state'], result: Json = null): void =>
     deps.log.note(address.step, { label, state, result })
-  noteStep('started')
+  logStep('started')
   await deps.failpoint?.('before:effect')
   await deps.untilHeld()
-  const sends = watchSends(deps.fetch)
-  const end = await runStepWork(deps, stepContext(deps, address, sends), work)
+  const sends = watchStepRequests(deps.fetch)
+  const end = await runStepWork(deps, createStepContext(deps, address, sends), work)
   if ('thrown' in end) {
-    const isSafe = isUndone(end.thrown) || sends.isUnsent()
+    const isSafe = isKnownWithoutEffect(end.thrown) || sends.isUnsent()
     const state = isSafe && !mayHaveActed ? 'undone' : 'failed'
     await storeStepEnd(deps, address, { state, error: errorName(end.thrown) })
     deps.onThrown?.(end.thrown, label)
-    noteStep(state)
+    logStep(state)
     throw isSafe || isIdempotent ? end.thrown : deps.log.ends(end.thrown)
   }
   await deps.failpoint?.('after:effect')
-  await requireWritten(storeStepEnd(deps, address, { state: 'finished', result: end.result }))
-  noteStep('finished', end.result)
+  await requireStepWritten(storeStepEnd(deps, address, { state: 'finished', result: end.result }))
+  logStep('finished', end.result)
   await deps.failpoint?.('after:step')
   return end.result as T
 }
@@ -210,12 +210,12 @@ function storeStepEnd(
   return store(what, () => (tookMs === undefined ? journal.finish(address, end) : journal.record(address, end, tookMs)))
 }
 
-async function requireWritten(writing: Promise<boolean>): Promise<void> {
+async function requireStepWritten(writing: Promise<boolean>): Promise<void> {
   if (await writing) return
   throw new GatewayError('lease_lost', '[agent] the lane moved on while a step ran; its result was not recorded')
 }
 
-function stepContext(
+function createStepContext(
   { signal, assertHeld }: StepDeps,
   { journalTurn, step }: StepAddress,
   sends: Pick<StepContext, 'fetch' | 'isUnsent'>,
@@ -224,7 +224,7 @@ function stepContext(
 }
 
 /** Two failures say that nothing happened: an outage, which the turn waits out, and a stop that broke off a model's answer. */
-function isUndone(error: unknown): boolean {
+function isKnownWithoutEffect(error: unknown): boolean {
   return isGatewayError(error, 'provider_unavailable') || isGatewayError(error, 'run_cancelled')
 }
 
@@ -232,7 +232,7 @@ function errorName(error: unknown): string {
   return error instanceof Error ? error.name : 'error'
 }
 
-function runIsOver(): GatewayError {
+function runIsOverError(): GatewayError {
   return new GatewayError('stopping', '[agent] its run is over; no step begins any more')
 }
 
@@ -244,7 +244,7 @@ function unknownStepOutcome(label: string, error: string | null): GatewayError {
 }
 
 /** A step's own requests: whether it made some, and none of them got as far as its first byte. */
-function watchSends(open: StepDeps['fetch']): Pick<StepContext, 'fetch' | 'isUnsent'> {
+function watchStepRequests(open: StepDeps['fetch']): Pick<StepContext, 'fetch' | 'isUnsent'> {
   let hasAsked = false
   let hasSent = false
   const fetch = open(() => {
@@ -300,10 +300,10 @@ export function createStepLog(past: readonly RecordedStep[] = []): StepLog {
   const recorded = new Map(past.map((row) => [row.step, row]))
   const effects = new Map<string, Effect>()
   for (const row of past)
-    if (row.isEffect) effects.set(row.step, { label: row.label ?? row.step, outcome: stepOutcome(row) })
+    if (row.isEffect) effects.set(row.step, { label: row.label ?? row.step, outcome: readStepOutcome(row) })
   const ahead = new Set(past.filter(({ state }) => state !== 'undone').map(({ step }) => step))
   const final = new Set<unknown>()
-  const labelled = (wanted: StepOutcome): readonly string[] =>
+  const listLabelsByOutcome = (wanted: StepOutcome): readonly string[] =>
     countLabels([...effects.values()].filter(({ outcome }) => outcome === wanted).map(({ label }) => label))
   return {
     reach(step) {
@@ -312,14 +312,14 @@ export function createStepLog(past: readonly RecordedStep[] = []): StepLog {
     },
     isCatchingUp: () => ahead.size > 0,
     isFinished: (step) => recorded.get(step)?.state === 'finished',
-    note: (step, { label, ...now }) => void effects.set(step, { label, outcome: stepOutcome(now) }),
+    note: (step, { label, ...now }) => void effects.set(step, { label, outcome: readStepOutcome(now) }),
     hasEffect: () => effects.size > 0,
     ends(error) {
       final.add(error)
       return error
     },
     isFinal: (error) => errorCauses(error).some((cause) => final.has(cause)),
-    account: () => ({ done: labelled('done'), unknown: labelled('unknown') }),
+    account: () => ({ done: listLabelsByOutcome('done'), unknown: listLabelsByOutcome('unknown') }),
   }
 }
 
@@ -327,7 +327,7 @@ type StepOutcome = 'done' | 'unknown' | 'not done'
 type Effect = { readonly label: string; readonly outcome: StepOutcome }
 
 /** A tool that finished may have said itself that it failed, or that it cannot tell. */
-function stepOutcome({ state, result }: Pick<RecordedStep, 'state' | 'result'>): StepOutcome {
+function readStepOutcome({ state, result }: Pick<RecordedStep, 'state' | 'result'>): StepOutcome {
   if (state === 'undone') return 'not done'
   if (state !== 'finished') return 'unknown'
   const { success, metadata } = asFields(result)

@@ -125,7 +125,7 @@ type Deps = Pick<AppDeps, 'db' | 'log' | 'meter' | 'newTrace' | 'now' | 'rejecti
 /** Around the check of the token: an error it threw has been made an answer by now. */
 export async function recordRefusedCallers(deps: Deps, context: Context, next: Next): Promise<void> {
   await next()
-  const reason = callerRefusal(context)
+  const reason = findCallerRefusal(context)
   if (reason === undefined) return
   const trace = deps.newTrace()
   deps.meter.callerRefused(reason)
@@ -152,7 +152,7 @@ export async function recordRefusedCallers(deps: Deps, context: Context, next: N
 }
 
 /** `forbidden` also says that a valid token decided wrongly about something of its own; only rejected callers count here. */
-function callerRefusal(context: Context): string | undefined {
+function findCallerRefusal(context: Context): string | undefined {
   const { error } = context
   if (isGatewayError(error, 'unauthorized'))
     return context.req.header('authorization') === undefined ? 'no_token' : 'bad_token'
@@ -174,7 +174,7 @@ export type AuditedAct = Pick<
 >
 
 /** Before the answer is given: no caller is told of an act that the log does not know. */
-export async function recordAct({ db }: Pick<AppDeps, 'db'>, context: Context, act: AuditedAct): Promise<void> {
+export async function auditCallersAct({ db }: Pick<AppDeps, 'db'>, context: Context, act: AuditedAct): Promise<void> {
   const caller = getAdmittedCaller(context)
   const who = caller.kind === 'operator' ? { actor: actorName(context) } : { subject: caller.principal }
   await recordAudit(db, { ...act, ...who })

@@ -9,7 +9,7 @@ import type { WaitingMessage } from '../db/turn-rows.ts'
 import type { AccessPolicy } from '../identity/access-policy.ts'
 import type { PrincipalResolver } from '../identity/resolve-principal.ts'
 import type { JsonObject } from '../lib/json-value.ts'
-import { admit } from '../turns/admit.ts'
+import { admitMessage } from '../turns/admit.ts'
 import type { GatewayConnection } from '../turns/gateway-connection.ts'
 
 const runPath = '/api/v1/agent/run'
@@ -143,7 +143,7 @@ async function admitApiCaller(
     original: null,
     access,
   }
-  const admission = await admit(deps, at, row, agent)
+  const admission = await admitMessage(deps, at, row, agent)
   if (admission.kind !== 'admitted') return { kind: 'refused' }
   return { kind: 'admitted', caller: { at, subject, principal: admission.principal } }
 }

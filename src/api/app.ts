@@ -4,10 +4,10 @@ import { isPlainId, plainIdRemedy } from '../contract/index.ts'
 import { GatewayError } from '../lib/errors.ts'
 import { authenticateOperator, recordRefusedCallers } from './admin-access.ts'
 import { addEndpointRoutes } from './channel-routes.ts'
-import { createCorsMiddleware, crossSiteAwareSource, refuseForeignPages } from './cross-origin.ts'
+import { createCorsMiddleware, refuseForeignPages, treatForeignPagesAsRemote } from './cross-origin.ts'
 import type { AppDeps } from './deps.ts'
-import { errorAnswer, notFound, toResponse } from './http-answers.ts'
-import { admitOwner } from './me.ts'
+import { answerToResponse, errorAnswer, notFound } from './http-answers.ts'
+import { admitOwnerOrCaller } from './me.ts'
 import { addOpenApiRoutes } from './openapi.ts'
 import { createRateLimit } from './rate-limit.ts'
 import { addResourceRoutes, ownBase } from './resource.ts'
@@ -19,7 +19,7 @@ const ownPaths = ['sessions/*', 'approvals/*', 'tool-requests/*', 'runs/:id/canc
 
 export function createApp(given: AppDeps): Hono {
   const app = new Hono()
-  const deps = { ...given, sourceOf: crossSiteAwareSource(given) }
+  const deps = { ...given, sourceOf: treatForeignPagesAsRemote(given) }
   if ((deps.corsOrigins ?? []).length > 0) app.use('*', createCorsMiddleware(deps.corsOrigins ?? []))
   app.use('*', refuseForeignPages(deps))
   // Storage has codes of its own for addresses that are none.
@@ -28,13 +28,15 @@ export function createApp(given: AppDeps): Hono {
   if (limit !== undefined) app.use('/api/v1/*', limit)
   app.use('/admin/*', (context, next) => recordRefusedCallers(deps, context, next))
   app.use('/admin/*', (context, next) => authenticateOperator(deps, context, next))
-  for (const path of ownPaths) app.use(`${ownBase}/${path}`, (context, next) => admitOwner(deps, context, next))
+  for (const path of ownPaths) app.use(`${ownBase}/${path}`, (context, next) => admitOwnerOrCaller(deps, context, next))
   addEndpointRoutes(app, deps)
   for (const resource of resources) addResourceRoutes(app, deps, resource)
   addAdapterCardRoute(app, deps)
   addOpenApiRoutes(app, deps)
-  app.notFound(() => toResponse(errorAnswer(notFound.status, notFound.code, 'see the README for the routes there are')))
-  app.onError((error) => toResponse(errorToAnswer(deps, error)))
+  app.notFound(() =>
+    answerToResponse(errorAnswer(notFound.status, notFound.code, 'see the README for the routes there are')),
+  )
+  app.onError((error) => answerToResponse(errorToAnswer(deps, error)))
   return app
 }
 

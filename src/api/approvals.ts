@@ -1,9 +1,9 @@
 // Pending actions: listed and decided by operators and owners. What is not theirs is not there.
 
 import * as z from 'zod'
-import { requireResolved } from '../agents/approvals/approval-messages.ts'
+import { requireResolvedAction } from '../agents/approvals/approval-messages.ts'
 import { pendingActionStatuses, readDecision } from '../agents/approvals/pending-action.ts'
-import { approverWords } from '../agents/approvals/terms.ts'
+import { describeApprovers } from '../agents/approvals/terms.ts'
 import type { ActionLine, Verdict } from '../db/pending-actions.ts'
 import {
   countPendingActions,
@@ -13,18 +13,18 @@ import {
 } from '../db/pending-actions.ts'
 import { cleanText } from '../lib/clean-text.ts'
 import { GatewayError } from '../lib/errors.ts'
-import { callerResolver, recordAct } from './admin-access.ts'
-import { exampleId, factLines, type ResourceCommands } from './command.ts'
+import { auditCallersAct, callerResolver } from './admin-access.ts'
+import { exampleId, formatFieldRows, type ResourceCommands } from './command.ts'
 import {
+  createNextPageMark,
+  defineOperation,
   defineResource,
   idPageQuery,
   instantSchema,
   jsonObjectSchema,
   jsonValueSchema,
   nextId,
-  nextPageMark,
   type OperationRequest,
-  operation,
 } from './resource.ts'
 
 const actionSchema = z
@@ -71,7 +71,7 @@ const resolvedSchema = z.object({
   duplicate: z.boolean().meta({ description: 'The same had been decided before; nothing happens twice' }),
 })
 
-const resolverOf = ({ deps, context }: Pick<OperationRequest, 'deps' | 'context'>) =>
+const getCallerResolver = ({ deps, context }: Pick<OperationRequest, 'deps' | 'context'>) =>
   callerResolver(context, deps.gateway.db.tenant)
 
 async function resolveAction(
@@ -79,12 +79,12 @@ async function resolveAction(
   verdict: Verdict,
 ) {
   const { deps, context, params } = request
-  const resolution = await resolvePendingAction(deps.gateway.db, params.id, verdict, resolverOf(request))
+  const resolution = await resolvePendingAction(deps.gateway.db, params.id, verdict, getCallerResolver(request))
   if (resolution.kind === 'refused') {
     const attempt = { action: 'approval.resolve', outcome: 'refused', objectId: params.id }
-    await recordAct(deps, context, { ...attempt, code: resolution.reason, detail: { wanted: verdict.status } })
+    await auditCallersAct(deps, context, { ...attempt, code: resolution.reason, detail: { wanted: verdict.status } })
   }
-  const { action, isDuplicate } = requireResolved(resolution)
+  const { action, isDuplicate } = requireResolvedAction(resolution)
   deps.wake()
   return { action_id: action.action_id, decision: action.status, action, duplicate: isDuplicate }
 }
@@ -94,7 +94,7 @@ export const approvals = defineResource({
   tag: 'What is yours',
   audience: 'owner',
   operations: {
-    list: operation({
+    list: defineOperation({
       method: 'get',
       path: '/approvals',
       id: 'ListApprovals',
@@ -107,15 +107,15 @@ export const approvals = defineResource({
       output: z.object({ actions: z.array(actionSchema), next: nextId }),
       async handle(request) {
         const { limit, before = null, status = null } = request.query
-        const found = await listPendingActions(request.deps.gateway.db, resolverOf(request).scope, {
+        const found = await listPendingActions(request.deps.gateway.db, getCallerResolver(request).scope, {
           limit,
           before,
           status,
         })
-        return { actions: found, next: nextPageMark(found, limit, (each) => each.action_id) }
+        return { actions: found, next: createNextPageMark(found, limit, (each) => each.action_id) }
       },
     }),
-    summary: operation({
+    summary: defineOperation({
       method: 'get',
       path: '/approvals/summary',
       id: 'CountApprovals',
@@ -124,10 +124,10 @@ export const approvals = defineResource({
       returns: 'How many there are of each status',
       output: z.object({ summary: z.record(z.string(), z.number().int()) }),
       handle: async (request) => ({
-        summary: await countPendingActions(request.deps.gateway.db, resolverOf(request).scope),
+        summary: await countPendingActions(request.deps.gateway.db, getCallerResolver(request).scope),
       }),
     }),
-    get: operation({
+    get: defineOperation({
       method: 'get',
       path: '/approvals/:id',
       id: 'GetApproval',
@@ -138,13 +138,13 @@ export const approvals = defineResource({
       problems: [404],
       async handle(request) {
         const { deps, params, base } = request
-        const action = await getPendingAction(deps.gateway.db, resolverOf(request).scope, params.id)
+        const action = await getPendingAction(deps.gateway.db, getCallerResolver(request).scope, params.id)
         if (action === undefined)
           throw new GatewayError('not_found', `no such pending action; list them with GET ${base}/approvals`)
         return { action }
       },
     }),
-    resolve: operation({
+    resolve: defineOperation({
       method: 'post',
       path: '/approvals/:id/resolve',
       id: 'ResolveApproval',
@@ -176,7 +176,7 @@ export const approvals = defineResource({
         return resolveAction(request, { status: readDecision(decision), ...bound, ...(reason ? { reason } : {}) })
       },
     }),
-    delete: operation({
+    delete: defineOperation({
       method: 'delete',
       path: '/approvals/:id',
       id: 'DeleteApproval',
@@ -209,7 +209,7 @@ export const approvalsCommands = () =>
           STATUS: 'status',
           AGENT: 'agent',
           FOR: 'creator',
-          'MAY DECIDE': ({ resolvers }) => (typeof resolvers === 'object' ? approverWords(resolvers) : resolvers),
+          'MAY DECIDE': ({ resolvers }) => (typeof resolvers === 'object' ? describeApprovers(resolvers) : resolvers),
           EXPIRES: 'expires_at',
           WHAT: 'summary',
         },
@@ -220,7 +220,7 @@ export const approvalsCommands = () =>
         description: 'Show one action: what would happen, for whom, until when, and what became of it.',
         examples: [`parley approvals show ${exampleId}`],
         about: actionWord,
-        text: ({ action }) => factLines(action),
+        text: ({ action }) => formatFieldRows(action),
       },
       resolve: [
         {

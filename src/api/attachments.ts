@@ -5,22 +5,22 @@ import { callerId, plainIdRemedy } from '../contract/index.ts'
 import type { AttachmentDescriptor, AttachmentService, StoreOutcome } from '../files/attachment.ts'
 import { serveFile } from '../files/serve-file.ts'
 import { GatewayError } from '../lib/errors.ts'
-import { actorName, recordAct } from './admin-access.ts'
+import { actorName, auditCallersAct } from './admin-access.ts'
 import type { ApiCaller } from './api-callers.ts'
-import { exampleId, factLines, type ResourceCommands } from './command.ts'
+import { exampleId, formatFieldRows, type ResourceCommands } from './command.ts'
 import type { AppDeps } from './deps.ts'
-import { createdAnswer, fileRefusedAnswer, toResponse, unsupportedTypeAnswer } from './http-answers.ts'
+import { answerToResponse, createdAnswer, fileRefusedAnswer, unsupportedTypeAnswer } from './http-answers.ts'
 import { identifyApiCaller } from './identify-caller.ts'
 import { type FormPart, formBoundary, type Multipart, readMultipart } from './multipart.ts'
 import {
+  createNextPageMark,
+  defineOperation,
   defineResource,
   done,
   doneSchema,
   idPageQuery,
   instantSchema,
   nextId,
-  nextPageMark,
-  operation,
 } from './resource.ts'
 
 /** What a form may hold beside its file. */
@@ -53,7 +53,7 @@ export const attachments = defineResource({
   tag: 'Operator: files',
   audience: 'operator',
   operations: {
-    upload: operation({
+    upload: defineOperation({
       method: 'post',
       path: '/api/v1/agent/attachments',
       id: 'uploadAttachment',
@@ -86,7 +86,7 @@ export const attachments = defineResource({
       problems: [400, 403, 413, 415, 501],
       respond: uploadAttachment,
     }),
-    signedUrl: operation({
+    signedUrl: defineOperation({
       method: 'get',
       path: '/api/v1/agent/attachments/signed-url',
       id: 'signAttachmentUrl',
@@ -100,7 +100,7 @@ export const attachments = defineResource({
       respond: answerSignedUrl,
     }),
     // The bytes behind a signed URL, under headers that make them inert.
-    download: operation({
+    download: defineOperation({
       method: 'get',
       path: '/storage/v1/object/sign/*',
       id: 'getFile',
@@ -121,11 +121,12 @@ export const attachments = defineResource({
       async respond(deps, context) {
         // Not the path as the router decoded it: whether it was resolved or escaped is part of what is judged.
         const redeemed = await deps.files.service.redeem(deps.rawUrlOf?.(context) ?? context.req.url)
-        if (redeemed.kind === 'refused') return toResponse(fileRefusedAnswer(redeemed, deps.files.service.maxBytes))
+        if (redeemed.kind === 'refused')
+          return answerToResponse(fileRefusedAnswer(redeemed, deps.files.service.maxBytes))
         return serveFile(deps.files.service, context.req.raw, redeemed.descriptor)
       },
     }),
-    list: operation({
+    list: defineOperation({
       method: 'get',
       path: '/admin/attachments',
       id: 'listAttachments',
@@ -134,10 +135,10 @@ export const attachments = defineResource({
       output: z.object({ attachments: z.array(attachmentSchema), next: nextId }),
       async handle({ deps, query: { limit, before = null } }) {
         const found = await deps.files.service.list({ limit, before })
-        return { attachments: found, next: nextPageMark(found, limit, (each) => each.id) }
+        return { attachments: found, next: createNextPageMark(found, limit, (each) => each.id) }
       },
     }),
-    rotateKey: operation({
+    rotateKey: defineOperation({
       method: 'post',
       path: '/admin/attachments/rotate-key',
       id: 'rotateFileKey',
@@ -148,7 +149,7 @@ export const attachments = defineResource({
         return done
       },
     }),
-    get: operation({
+    get: defineOperation({
       method: 'get',
       path: '/admin/attachments/:id',
       id: 'getAttachment',
@@ -161,7 +162,7 @@ export const attachments = defineResource({
         return { attachment }
       },
     }),
-    delete: operation({
+    delete: defineOperation({
       method: 'delete',
       path: '/admin/attachments/:id',
       id: 'deleteAttachment',
@@ -171,7 +172,7 @@ export const attachments = defineResource({
       async handle({ deps, context, params: { id } }) {
         if (await deps.files.service.remove(id, actorName(context))) return done
         const attempt = { action: 'attachment.delete', outcome: 'refused', code: 'not_found', objectId: id }
-        await recordAct(deps, context, attempt)
+        await auditCallersAct(deps, context, attempt)
         throw attachmentNotFound()
       },
     }),
@@ -211,7 +212,7 @@ export const attachmentsCommands = () =>
         description: 'Show whose a file is, what it is and where its bytes are.',
         examples: [`parley attachments show ${exampleId}`],
         about: fileWord,
-        text: ({ attachment: { owner, origin, ...facts } }) => factLines({ ...facts, ...owner, ...origin }),
+        text: ({ attachment: { owner, origin, ...facts } }) => formatFieldRows({ ...facts, ...owner, ...origin }),
       },
       delete: {
         name: 'delete',
@@ -236,7 +237,7 @@ async function uploadAttachment(deps: AppDeps, context: Context): Promise<Respon
   try {
     const found = await identifyApiCaller(deps, context)
     if (found instanceof Response) return await rest.respondAfterDrain(found)
-    return await rest.respondAfterDrain(await receiveForm(deps, context, found, rest.reader))
+    return await rest.respondAfterDrain(await receiveFileForm(deps, context, found, rest.reader))
   } catch (error) {
     await rest.discard()
     throw error
@@ -245,7 +246,7 @@ async function uploadAttachment(deps: AppDeps, context: Context): Promise<Respon
   }
 }
 
-async function receiveForm(
+async function receiveFileForm(
   deps: AppDeps,
   context: Context,
   { at, subject }: ApiCaller,
@@ -253,9 +254,9 @@ async function receiveForm(
 ): Promise<Response> {
   const { service: desk } = deps.files
   const boundary = formBoundary(context.req.header('content-type'))
-  if (boundary === undefined || reader === undefined) return toResponse(unsupportedTypeAnswer())
+  if (boundary === undefined || reader === undefined) return answerToResponse(unsupportedTypeAnswer())
   if (Number(context.req.header('content-length') ?? 0) > desk.maxBytes + formBytes)
-    return toResponse(fileRefusedAnswer({ code: 'SU_TOO_LARGE', remedy: '' }, desk.maxBytes))
+    return answerToResponse(fileRefusedAnswer({ code: 'SU_TOO_LARGE', remedy: '' }, desk.maxBytes))
   // It is known whose it is, and it flows into the store: nothing of it is held.
   deps.bodyTaken?.(context)
   const { receivedVia } = at.adapter.capabilities
@@ -264,7 +265,7 @@ async function receiveForm(
     reader,
     boundary,
   )
-  if (outcome.kind === 'refused') return toResponse(fileRefusedAnswer(outcome, desk.maxBytes))
+  if (outcome.kind === 'refused') return answerToResponse(fileRefusedAnswer(outcome, desk.maxBytes))
   const { descriptor } = outcome
   if (!isInOrder) {
     await desk.remove(descriptor.id, subject)
@@ -272,7 +273,7 @@ async function receiveForm(
   }
   const { url } = await desk.handle(descriptor, { principal: subject, kind: 'person' })
   const { bucket, path, mimeType } = descriptor
-  return toResponse(createdAnswer({ bucket, path, mime_type: mimeType, url }))
+  return answerToResponse(createdAnswer({ bucket, path, mime_type: mimeType, url }))
 }
 
 /** Only their own files exist for a caller. */
@@ -400,7 +401,7 @@ function createBodyDrain(body: ReadableStream<Uint8Array> | null, maxBytes: numb
     const { promise: late, resolve } = Promise.withResolvers<false>()
     const timer = setTimeout(() => resolve(false), maxDrainMs)
     try {
-      return await Promise.race([drainReader(reader, maxBytes * drainFactor), late])
+      return await Promise.race([drainUpTo(reader, maxBytes * drainFactor), late])
     } finally {
       clearTimeout(timer)
     }
@@ -422,7 +423,7 @@ function createBodyDrain(body: ReadableStream<Uint8Array> | null, maxBytes: numb
 }
 
 /** True: there was no more than that. */
-async function drainReader(reader: ReadableStreamDefaultReader<Uint8Array>, maxBytes: number): Promise<boolean> {
+async function drainUpTo(reader: ReadableStreamDefaultReader<Uint8Array>, maxBytes: number): Promise<boolean> {
   try {
     for (let passed = 0; passed <= maxBytes; ) {
       const { done, value } = await reader.read()

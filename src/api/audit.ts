@@ -8,12 +8,12 @@ import { type FindingId, findingIds } from './audit-config/finding.ts'
 import type { ResourceCommands } from './command.ts'
 import { rejectionSchema } from './explain/schema.ts'
 import {
+  defineOperation,
   defineResource,
   idPattern,
   instantSchema,
   jsonObjectSchema,
   nextSeq,
-  operation,
   seqPageQuery,
   wholeNumber,
 } from './resource.ts'
@@ -61,14 +61,14 @@ const instantQuery = z
   })
   .optional()
 
-const only = (what: string) => z.string().optional().meta({ description: what })
+const filterSchema = (what: string) => z.string().optional().meta({ description: what })
 
 export const audit = defineResource({
   name: 'audit',
   tag: 'Operator: audit',
   audience: 'operator',
   operations: {
-    list: operation({
+    list: defineOperation({
       method: 'get',
       path: '/admin/audit',
       id: 'readAuditLog',
@@ -79,12 +79,12 @@ export const audit = defineResource({
         after: wholeNumber(0, Number.MAX_SAFE_INTEGER)
           .optional()
           .meta({ description: 'Behind this line, oldest first' }),
-        principal: only('Only about, or by, this subject'),
-        agent: only('Only about this agent'),
-        actor: only('Only by this operator, as the list names them'),
-        action: only('Only this, or all of a kind: message, approval.resolve, …'),
-        outcome: only('Only with this outcome: admitted, refused, done, …'),
-        code: only('Only with this reason'),
+        principal: filterSchema('Only about, or by, this subject'),
+        agent: filterSchema('Only about this agent'),
+        actor: filterSchema('Only by this operator, as the list names them'),
+        action: filterSchema('Only this, or all of a kind: message, approval.resolve, …'),
+        outcome: filterSchema('Only with this outcome: admitted, refused, done, …'),
+        code: filterSchema('Only with this reason'),
         inbox: z
           .string()
           .regex(idPattern, 'must be the id of a message, a UUID as the lists show it')
@@ -104,7 +104,7 @@ export const audit = defineResource({
         return readAuditPage(deps.db, { ...filter, subject: principal, inboxId: inbox }, { limit, before, after })
       },
     }),
-    config: operation({
+    config: defineOperation({
       method: 'get',
       path: '/admin/audit/config',
       id: 'auditConfig',
@@ -118,7 +118,7 @@ export const audit = defineResource({
       },
     }),
     // What this process rejected lately, and why. Counts of all of it are in the metrics.
-    rejected: operation({
+    rejected: defineOperation({
       method: 'get',
       path: '/admin/rejected',
       id: 'listRejected',
@@ -127,7 +127,7 @@ export const audit = defineResource({
       tag: 'Operator: messages',
       query: seqPageQuery
         .omit({ before: true })
-        .extend({ trace: only('Only the one that was answered with this trace') }),
+        .extend({ trace: filterSchema('Only the one that was answered with this trace') }),
       output: z.object({ rejected: z.array(rejectionSchema) }),
       handle: ({ deps, query: { limit, connection, trace } }) => ({
         rejected: deps.rejections.list({ limit, connection, trace }),

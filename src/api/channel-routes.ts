@@ -7,10 +7,10 @@ import { readBody } from '../lib/index.ts'
 import { errorLogFields } from '../lib/log.ts'
 import type { GatewayConnection } from '../turns/gateway-connection.ts'
 import type { AppDeps } from './deps.ts'
-import { errorAnswer, notFound, tooLarge, toResponse, waitRefusedAnswer, webhookAnswer } from './http-answers.ts'
+import { answerToResponse, errorAnswer, notFound, tooLarge, waitRefusedAnswer, webhookAnswer } from './http-answers.ts'
 import type { DocumentedRoute } from './openapi/document.ts'
-import { defineResource, operation } from './resource.ts'
-import { answerWebhook, deliverInbound, findConnection, receiveRawRequest, screenWebhook } from './webhook.ts'
+import { defineOperation, defineResource } from './resource.ts'
+import { answerWebhook, deliverInbound, findConnection, receiveRawRequest, screenWebhookHeaders } from './webhook.ts'
 
 const inPath = {
   channel: z.string().meta({ description: 'A channel' }),
@@ -22,7 +22,7 @@ export const webhooks = defineResource({
   tag: 'Channels',
   audience: 'channel',
   operations: {
-    receive: operation({
+    receive: defineOperation({
       method: 'post',
       path: '/hooks/:channel/:connection',
       id: 'receiveWebhook',
@@ -33,11 +33,11 @@ export const webhooks = defineResource({
       answers: { 200: { what: 'It is stored, or the platform is answered as it wants to be' } },
       problems: [429],
       respond: async (deps, context) => {
-        const at = connectionAt(deps, context)
-        return toResponse(at === undefined ? connectionNotFound() : await receiveWebhook(deps, at, context))
+        const at = findConnectionOfRequest(deps, context)
+        return answerToResponse(at === undefined ? connectionNotFound() : await receiveWebhook(deps, at, context))
       },
     }),
-    page: operation({
+    page: defineOperation({
       method: 'get',
       path: '/hooks/:channel/:connection/*',
       id: 'getChannelPage',
@@ -45,14 +45,14 @@ export const webhooks = defineResource({
       params: { ...inPath, '*': z.string().meta({ description: 'What the channel calls it' }) },
       answers: { 200: { what: 'A page, or what the channel says there' } },
       respond: async (deps, context) => {
-        const at = connectionAt(deps, context)
-        return at === undefined ? toResponse(connectionNotFound()) : serveEndpoint(deps, at, context)
+        const at = findConnectionOfRequest(deps, context)
+        return at === undefined ? answerToResponse(connectionNotFound()) : serveEndpoint(deps, at, context)
       },
     }),
   },
 })
 
-function connectionAt(deps: AppDeps, context: Context): GatewayConnection | undefined {
+function findConnectionOfRequest(deps: AppDeps, context: Context): GatewayConnection | undefined {
   return findConnection(deps, context.req.param('channel') ?? '', context.req.param('connection') ?? '')
 }
 
@@ -64,7 +64,7 @@ export function addEndpointRoutes(app: Hono, deps: AppDeps): void {
         continue
       }
       if (endpoint.answer === 'watch') app.post(endpoint.path, (context) => receiveAndWait(deps, at, context))
-      else app.post(endpoint.path, async (context) => toResponse(await receiveWebhook(deps, at, context)))
+      else app.post(endpoint.path, async (context) => answerToResponse(await receiveWebhook(deps, at, context)))
     }
   }
 }
@@ -84,14 +84,14 @@ function documentedEndpoint(channel: string, { path, answer, describe }: Endpoin
     return describe.map((each) => ({ ...each, path, tag: 'Talking to agents', audience: 'caller' }))
   const methods = answer === 'serve' ? (['get', 'post'] as const) : (['post'] as const)
   return methods.map((method) => ({
-    ...undescribedRequest(channel, method, path),
+    ...describeUnknownRequest(channel, method, path),
     path,
     tag: 'Channels',
     audience: 'channel',
   }))
 }
 
-function undescribedRequest(channel: string, method: 'get' | 'post', path: string): DescribedRequest {
+function describeUnknownRequest(channel: string, method: 'get' | 'post', path: string): DescribedRequest {
   const name = `${method}-${path}`.replaceAll(
     /[^a-z0-9]+(.)?/gi,
     (_, next: string | undefined) => next?.toUpperCase() ?? '',
@@ -107,11 +107,11 @@ async function receiveWebhook(deps: AppDeps, at: GatewayConnection, context: Con
 
 async function receiveAndWait(deps: AppDeps, at: GatewayConnection, context: Context): Promise<Response> {
   const arrival = await readRawRequest(deps, at, context)
-  if ('status' in arrival) return toResponse(arrival)
+  if ('status' in arrival) return answerToResponse(arrival)
   const received = await receiveRawRequest(deps, at, arrival)
   deps.bodyTaken?.(context)
   const refusal = waitRefusedAnswer(received)
-  if (refusal !== undefined || received.kind !== 'stored') return toResponse(refusal ?? webhookAnswer(received))
+  if (refusal !== undefined || received.kind !== 'stored') return answerToResponse(refusal ?? webhookAnswer(received))
   const first = received.acceptances[0]
   const { bytes, headers } = arrival
   const keepStreamOpen = (until: Promise<void>): void => deps.keepOpen?.(until)
@@ -119,13 +119,13 @@ async function receiveAndWait(deps: AppDeps, at: GatewayConnection, context: Con
   if (stream !== undefined) return stream
   const ids = received.acceptances.flatMap((each) => ('inboxId' in each ? [each.inboxId] : []))
   const [result, ...others] = await Promise.all(ids.map((id) => deps.gateway.watch(id, deps.watchMs)))
-  return toResponse(at.adapter.acknowledge?.(received.acceptances, result, others) ?? webhookAnswer(received))
+  return answerToResponse(at.adapter.acknowledge?.(received.acceptances, result, others) ?? webhookAnswer(received))
 }
 
 async function serveEndpoint(deps: AppDeps, at: GatewayConnection, context: Context): Promise<Response> {
   return (
     (await at.adapter.serve?.(context.req.raw, createServeContext(deps, at, context))) ??
-    toResponse(connectionNotFound())
+    answerToResponse(connectionNotFound())
   )
 }
 
@@ -140,7 +140,7 @@ async function readRawRequest(
     receivedAt: new Date(deps.now()).toISOString(),
     from: deps.sourceOf(context),
   }
-  const screened = screenWebhook(deps, at, head)
+  const screened = screenWebhookHeaders(deps, at, head)
   if (screened !== undefined) return screened
   const bytes = await readBody(context.req.raw, deps.maxBodyBytes)
   return bytes === undefined

@@ -96,7 +96,7 @@ export type ResourceCommands<Of extends Resource> = {
 }
 
 /** A row per field, for commands that show one thing whole. */
-export function factLines(facts: object): readonly string[] {
+export function formatFieldRows(facts: object): readonly string[] {
   const width = Math.max(...Object.keys(facts).map((name) => name.length)) + 2
   return Object.entries(facts).map(([name, value]) => {
     const text = typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? '-')

@@ -1,12 +1,12 @@
 // Connections, agents and the ledger: what a gateway has, how it stands, and what can be asked of its channels.
 import * as z from 'zod'
-import { type AgentFacts, agentLine } from '../agents/agent-settings.ts'
+import { type AgentFacts, agentToListItem } from '../agents/agent-settings.ts'
 import { formatAddress } from '../contract/index.ts'
 import { GatewayError, isGatewayError } from '../lib/errors.ts'
 import type { GatewayConnection } from '../turns/gateway-connection.ts'
-import { actorName, recordAct } from './admin-access.ts'
+import { actorName, auditCallersAct } from './admin-access.ts'
 import type { ResourceCommands } from './command.ts'
-import { defineResource, instantSchema, jsonObjectSchema, operation } from './resource.ts'
+import { defineOperation, defineResource, instantSchema, jsonObjectSchema } from './resource.ts'
 import { findConnection } from './webhook.ts'
 
 const seconds = z.number().nullable()
@@ -37,7 +37,7 @@ export const connections = defineResource({
   tag: 'Operator: channels',
   audience: 'operator',
   operations: {
-    list: operation({
+    list: defineOperation({
       method: 'get',
       path: '/admin/connections',
       id: 'listConnections',
@@ -55,7 +55,7 @@ export const connections = defineResource({
         return { connections: lines }
       },
     }),
-    operate: operation({
+    operate: defineOperation({
       method: 'post',
       path: '/admin/connections/:channel/:connection/operations/:name',
       id: 'operateChannel',
@@ -89,11 +89,12 @@ export const connections = defineResource({
           const asked = { name, input: body, by: actorName(context) }
           const { value, inboxId, isRepeat = false } = await deps.gateway.operate(at, asked)
           if (inboxId === undefined) return { value, id: null, isRepeat }
-          await recordAct(deps, context, { ...line, outcome: isRepeat ? 'repeated' : 'done', inboxId })
+          await auditCallersAct(deps, context, { ...line, outcome: isRepeat ? 'repeated' : 'done', inboxId })
           deps.wake()
           return { value, id: inboxId, isRepeat }
         } catch (error) {
-          if (isGatewayError(error)) await recordAct(deps, context, { ...line, outcome: 'refused', code: error.code })
+          if (isGatewayError(error))
+            await auditCallersAct(deps, context, { ...line, outcome: 'refused', code: error.code })
           throw error
         }
       },
@@ -170,30 +171,30 @@ export const agents = defineResource({
   tag: 'Operator: messages',
   audience: 'operator',
   operations: {
-    list: operation({
+    list: defineOperation({
       method: 'get',
       path: '/admin/agents',
       id: 'listAgents',
       summary: 'The agents and where they are reached',
       scopes: ['admin', 'read'],
       output: z.object({ agents: z.array(agentSchema) }),
-      handle: ({ deps }) => ({ agents: deps.agents.map((agent) => agentView(agent, deps.gateway.connections)) }),
+      handle: ({ deps }) => ({ agents: deps.agents.map((agent) => agentWithReach(agent, deps.gateway.connections)) }),
     }),
   },
 })
 
-function agentView(agent: AgentFacts, all: readonly GatewayConnection[]) {
+function agentWithReach(agent: AgentFacts, all: readonly GatewayConnection[]) {
   const domain = all[0]?.connection.domain ?? 'parley.localhost'
   return {
-    ...agentLine(agent),
+    ...agentToListItem(agent),
     address: formatAddress({ local: agent.slug, domain }),
-    connections: all.flatMap((at) => agentReach(agent.slug, at)),
+    connections: all.flatMap((at) => listReachOfAgent(agent.slug, at)),
   }
 }
 
 type AgentReach = { readonly connection: string; readonly by: 'own' | 'default' | 'mention' }
 
-function agentReach(slug: string, { key, isShared, connection }: GatewayConnection): readonly AgentReach[] {
+function listReachOfAgent(slug: string, { key, isShared, connection }: GatewayConnection): readonly AgentReach[] {
   if (connection.agent === slug) return [{ connection: key, by: isShared ? 'default' : 'own' }]
   return isShared ? [{ connection: key, by: 'mention' }] : []
 }

@@ -8,11 +8,11 @@ import { cleanText } from '../lib/clean-text.ts'
 import { GatewayError } from '../lib/errors.ts'
 import { createIdSource } from '../lib/ids.ts'
 import { sha256Hex } from '../lib/index.ts'
-import { actorName, recordAct } from './admin-access.ts'
+import { actorName, auditCallersAct } from './admin-access.ts'
 import { formatInstant, type ResourceCommands } from './command.ts'
 import type { AppDeps } from './deps.ts'
 import { secretKinds } from './own-secrets.ts'
-import { defineResource, done, doneSchema, instantSchema, operation } from './resource.ts'
+import { defineOperation, defineResource, done, doneSchema, instantSchema } from './resource.ts'
 
 const maxLifeMs = 10 * 365 * 24 * 60 * 60_000
 
@@ -57,7 +57,7 @@ export const tokens = defineResource({
   tag: 'Operator: people',
   audience: 'operator',
   operations: {
-    list: operation({
+    list: defineOperation({
       method: 'get',
       path: '/admin/tokens',
       id: 'listTokens',
@@ -66,7 +66,7 @@ export const tokens = defineResource({
       output: z.object({ tokens: z.array(tokenSchema) }),
       handle: async ({ deps }) => ({ tokens: await deps.tokens.list() }),
     }),
-    create: operation({
+    create: defineOperation({
       method: 'post',
       path: '/admin/tokens',
       id: 'createToken',
@@ -134,11 +134,11 @@ export const tokens = defineResource({
           { ...wish, scopes, workspace: own, createdBy: actorName(context) },
         )
         const about = { objectId: line.id, detail: { scopes: [...line.scopes] } }
-        await recordAct(deps, context, { action: 'token.create', outcome: 'done', ...about })
+        await auditCallersAct(deps, context, { action: 'token.create', outcome: 'done', ...about })
         return { token: token.reveal(), ...line }
       },
     }),
-    revoke: operation({
+    revoke: defineOperation({
       method: 'post',
       path: '/admin/tokens/:id/revoke',
       id: 'revokeToken',
@@ -149,7 +149,7 @@ export const tokens = defineResource({
       async handle({ deps, context, params: { id } }) {
         const { kind } = await deps.tokens.revoke(id)
         const outcome = kind === 'revoked' ? { outcome: 'done' } : { outcome: 'refused', code: kind }
-        await recordAct(deps, context, { action: 'token.revoke', ...outcome, objectId: id })
+        await auditCallersAct(deps, context, { action: 'token.revoke', ...outcome, objectId: id })
         if (kind === 'revoked') return done
         throw kind === 'ambiguous'
           ? new GatewayError('conflict', 'two tokens begin like this; give the whole id, as GET /admin/tokens shows it')
@@ -283,7 +283,7 @@ export const secrets = defineResource({
   // Where there is no folder to keep them in, the one key is a secret of the platform.
   isServed: (deps) => deps.secrets !== undefined,
   operations: {
-    list: operation({
+    list: defineOperation({
       method: 'get',
       path: '/admin/secrets',
       id: 'listSecrets',
@@ -291,7 +291,7 @@ export const secrets = defineResource({
       output: z.object({ secrets: z.array(secretSchema) }),
       handle: async ({ deps }) => ({ secrets: await requireSecrets(deps).list() }),
     }),
-    rotate: operation({
+    rotate: defineOperation({
       method: 'post',
       path: '/admin/secrets/rotate',
       id: 'rotateSecret',
@@ -311,11 +311,11 @@ export const secrets = defineResource({
       problems: [400, 404],
       async handle({ deps, context, body: { name } }) {
         const rotated = await requireSecrets(deps).rotate(name, actorName(context))
-        await recordAct(deps, context, { action: 'secret.rotate', outcome: 'done', objectId: name })
+        await auditCallersAct(deps, context, { action: 'secret.rotate', outcome: 'done', objectId: name })
         return rotated
       },
     }),
-    reseal: operation({
+    reseal: defineOperation({
       method: 'post',
       path: '/admin/secrets/reseal',
       id: 'resealSecrets',

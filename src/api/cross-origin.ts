@@ -2,7 +2,7 @@
 // the gateway's own, so that what is open to this machine is not open to every page that is looked at on it.
 import type { Context, MiddlewareHandler } from 'hono'
 import type { AppDeps } from './deps.ts'
-import { noContent, toResponse, webhookAnswer } from './http-answers.ts'
+import { answerToResponse, noContent, webhookAnswer } from './http-answers.ts'
 
 type HeaderReader = (name: string) => string | undefined
 
@@ -50,12 +50,12 @@ export function refuseForeignPages(deps: Deps): MiddlewareHandler {
     deps.log.warn('caller_refused', { trace, reason })
     const at = new Date(deps.now()).toISOString()
     deps.rejections.add({ at, connection: 'http', isLocal: false, bytes: null, reason, trace })
-    return toResponse(webhookAnswer({ kind: 'rejected', reason, trace }))
+    return answerToResponse(webhookAnswer({ kind: 'rejected', reason, trace }))
   }
 }
 
 /** A request from a foreign page is neither the local user's nor a guest's. */
-export function crossSiteAwareSource({
+export function treatForeignPagesAsRemote({
   sourceOf,
   publicUrl,
 }: Pick<AppDeps, 'sourceOf' | 'publicUrl'>): AppDeps['sourceOf'] {
@@ -81,7 +81,7 @@ const preflightMaxAge = '86400'
 export function createCorsMiddleware(origins: readonly string[]): MiddlewareHandler {
   return async (context, next) => {
     if (!corsPaths.test(context.req.path)) return next()
-    const granted = corsGrant(context, origins)
+    const granted = corsHeaders(context, origins)
     const isPreflight =
       context.req.method === 'OPTIONS' && context.req.header('access-control-request-method') !== undefined
     if (isPreflight) {
@@ -105,7 +105,7 @@ export function createCorsMiddleware(origins: readonly string[]): MiddlewareHand
 }
 
 /** To every origin: without what a browser knows of a person. */
-function corsGrant(context: Context, origins: readonly string[]): Readonly<Record<string, string>> | undefined {
+function corsHeaders(context: Context, origins: readonly string[]): Readonly<Record<string, string>> | undefined {
   if (origins.includes('*')) return { 'access-control-allow-origin': '*' }
   const origin = context.req.header('origin')
   if (origin === undefined || !origins.includes(origin)) return undefined

@@ -7,8 +7,8 @@ import { healthMetrics } from '../observability/health-metrics.ts'
 import { formatPrometheus, prometheusContentType } from '../observability/prometheus.ts'
 import { holdsOperatorToken } from './admin-access.ts'
 import type { AppDeps } from './deps.ts'
-import { jsonBodyAnswer, notReadyAnswer, plainTextAnswer, toResponse } from './http-answers.ts'
-import { defineResource, fieldsSchema, operation } from './resource.ts'
+import { answerToResponse, jsonBodyAnswer, notReadyAnswer, plainTextAnswer } from './http-answers.ts'
+import { defineOperation, defineResource, fieldsSchema } from './resource.ts'
 
 const problemSchema = z.object({ code: z.string(), remedy: z.string(), connection: z.string().optional() })
 const numberOrNull = z.number().nullable()
@@ -34,7 +34,7 @@ export const health = defineResource({
   tag: 'About the gateway',
   audience: 'anybody',
   operations: {
-    live: operation({
+    live: defineOperation({
       method: 'get',
       path: '/healthz',
       id: 'isUp',
@@ -44,7 +44,7 @@ export const health = defineResource({
       example: { status: 'up' },
       respond: () => uncachedResponse(jsonBodyAnswer(200, { status: 'up' })),
     }),
-    ready: operation({
+    ready: defineOperation({
       method: 'get',
       path: '/readyz',
       id: 'isReady',
@@ -54,7 +54,7 @@ export const health = defineResource({
       problems: [503],
       respond: answerReadyz,
     }),
-    metrics: operation({
+    metrics: defineOperation({
       method: 'get',
       path: '/metrics',
       id: 'readMetrics',
@@ -64,13 +64,13 @@ export const health = defineResource({
       answers: { 200: { what: 'Metrics', mediaType: 'text/plain' } },
       respond: answerMetrics,
     }),
-    welcome: operation({
+    welcome: defineOperation({
       method: 'get',
       path: '/',
       id: 'readWelcome',
       summary: 'That it runs, and what to try first',
       answers: { 200: { what: 'A few lines', mediaType: 'text/plain' } },
-      respond: () => toResponse(plainTextAnswer(200, welcome)),
+      respond: () => answerToResponse(plainTextAnswer(200, welcome)),
     }),
   },
 })

@@ -13,7 +13,7 @@ import type { ApiCaller } from './api-callers.ts'
 import { isServedToCaller } from './attachments.ts'
 import type { AppDeps } from './deps.ts'
 import { getApiCaller } from './identify-caller.ts'
-import { type Answerable, defineResource, fieldsSchema, operation, wholeNumber } from './resource.ts'
+import { type Answerable, defineOperation, defineResource, fieldsSchema, wholeNumber } from './resource.ts'
 
 const maxLines = 200
 const callerNameSchema = callerId()
@@ -92,7 +92,7 @@ export const history = defineResource({
   tag: 'Talking to agents',
   audience: 'caller',
   operations: {
-    get: operation({
+    get: defineOperation({
       method: 'get',
       path: '/api/v1/agent/history',
       id: 'getHistory',
@@ -124,7 +124,7 @@ export const history = defineResource({
         if (lines === undefined)
           throw new GatewayError('not_found', 'no such thread of yours; give the threadId you talked to the agent with')
         const messages =
-          format === 'metadata' ? linesWithMetadata(lines) : await messagesWithParts(deps.files, caller, lines)
+          format === 'metadata' ? toLinesWithMetadata(lines) : await messagesWithParts(deps.files, caller, lines)
         context.header('cache-control', 'private, no-store')
         return { messages }
       },
@@ -159,7 +159,7 @@ async function messagesWithParts(
     turns.map(async ({ id, role, parts, line }) => {
       const shelf = { files, caller, known, waits: line.waits ?? [] }
       const content = await Promise.all(parts.map((part) => toContentParts(shelf, part)))
-      return { id, role, content: content.flat(), ...toolCallsView(line, parts) }
+      return { id, role, content: content.flat(), ...toToolCalls(line, parts) }
     }),
   )
 }
@@ -178,7 +178,7 @@ async function toContentParts(shelf: FileContext, part: Part): Promise<readonly 
       // A function asks in words of its own: the command that decides stands in them.
       const asked = shelf.waits.find(({ id }) => part.content.includes(`/approve ${approvalCode(id)}`))
       const policy = asked && { kind: 'approval_required', message: part.content, action_id: asked.id }
-      return [{ type: 'text', text: part.content, ...(policy && { policy: policyView(policy, shelf.waits) }) }]
+      return [{ type: 'text', text: part.content, ...(policy && { policy: policyWithWaitState(policy, shelf.waits) }) }]
     }
     case 'link': {
       const { kind: _kind, ...link } = part
@@ -188,7 +188,7 @@ async function toContentParts(shelf: FileContext, part: Part): Promise<readonly 
     case 'artifact':
       return [await fileContentPart(shelf, part)]
     case 'policy':
-      return [{ type: 'text', text: part.policy.message, policy: policyView(part.policy, shelf.waits) }]
+      return [{ type: 'text', text: part.policy.message, policy: policyWithWaitState(part.policy, shelf.waits) }]
     case 'tool_call':
       return []
     default:
@@ -196,7 +196,10 @@ async function toContentParts(shelf: FileContext, part: Part): Promise<readonly 
   }
 }
 
-function policyView(policy: Extract<KnownPart, { kind: 'policy' }>['policy'], waits: readonly ThreadWait[]): Policy {
+function policyWithWaitState(
+  policy: Extract<KnownPart, { kind: 'policy' }>['policy'],
+  waits: readonly ThreadWait[],
+): Policy {
   const wait = waits.find(({ id }) => id === policy['action_id'] || id === policy['request_id'])
   if (wait === undefined) return policy
   const { state, decidedBy, decidedAt } = wait
@@ -209,7 +212,7 @@ function policyView(policy: Extract<KnownPart, { kind: 'policy' }>['policy'], wa
 }
 
 /** What a model called stands in lines of its own, what a function tells of in parts of its reply; one call is told once. */
-function toolCallsView({ tools }: ThreadLine, parts: readonly Part[]): { readonly toolCalls?: readonly ToolCall[] } {
+function toToolCalls({ tools }: ThreadLine, parts: readonly Part[]): { readonly toolCalls?: readonly ToolCall[] } {
   const calls = new Map<string, ToolCall>()
   for (const part of parts) {
     if (!isKnownPart(part) || part.kind !== 'tool_call') continue
@@ -222,13 +225,17 @@ function toolCallsView({ tools }: ThreadLine, parts: readonly Part[]): { readonl
     const call = { ...calls.get(id), id, name: String(metadata['declared_name'] ?? payload['tool_name'] ?? '') }
     calls.set(
       id,
-      type === 'tool_call' ? { ...call, args: payload['parameters'] } : { ...call, ...toolCallEnd(payload) },
+      type === 'tool_call' ? { ...call, args: payload['parameters'] } : { ...call, ...readToolCallEnd(payload) },
     )
   }
   return calls.size === 0 ? {} : { toolCalls: [...calls.values()] }
 }
 
-function toolCallEnd({ success, result, error }: Envelope['payload']): Pick<ToolCall, 'success' | 'result' | 'error'> {
+function readToolCallEnd({
+  success,
+  result,
+  error,
+}: Envelope['payload']): Pick<ToolCall, 'success' | 'result' | 'error'> {
   if (success === true) return { success, result: result ?? null }
   return { success: false, ...(typeof error === 'string' ? { error } : {}) }
 }
@@ -263,7 +270,7 @@ async function findLegacyAttachment(
 }
 
 /** The later revision: text and metadata; a caller that wants a file asks for its URL by bucket and path. */
-function linesWithMetadata(lines: readonly ThreadLine[]): Answerable<readonly HistoryLine[]> {
+function toLinesWithMetadata(lines: readonly ThreadLine[]): Answerable<readonly HistoryLine[]> {
   return lines.map((line) => {
     const { envelope, seq } = line
     // Who spoke and how that was proven stays in the store.
@@ -271,7 +278,7 @@ function linesWithMetadata(lines: readonly ThreadLine[]): Answerable<readonly Hi
     const content = typeof envelope.content === 'string' ? envelope.content : JSON.stringify(envelope.content)
     const parts = toHistoricalMessage(envelope)?.parts ?? []
     const policies = parts.flatMap((part) =>
-      isKnownPart(part) && part.kind === 'policy' ? [policyView(part.policy, line.waits ?? [])] : [],
+      isKnownPart(part) && part.kind === 'policy' ? [policyWithWaitState(part.policy, line.waits ?? [])] : [],
     )
     return {
       id: threadLineId(line),
@@ -281,7 +288,7 @@ function linesWithMetadata(lines: readonly ThreadLine[]): Answerable<readonly Hi
       metadata,
       timestamp: envelope.created_at ?? null,
       ...(policies.length === 0 ? {} : { policies }),
-      ...toolCallsView(line, parts),
+      ...toToolCalls(line, parts),
     }
   })
 }

@@ -253,8 +253,8 @@ export function createdAnswer(body: unknown): TransportAnswer {
 }
 
 /** What an adapter answers in its own words is told like any other error, if it is one. */
-export function toResponse(given: TransportAnswer): Response {
-  const { status, headers, body } = asProblem(given)
+export function answerToResponse(given: TransportAnswer): Response {
+  const { status, headers, body } = errorAnswerToProblem(given)
   return new Response(body ?? null, { status, ...(headers === undefined ? {} : { headers }) })
 }
 
@@ -288,7 +288,7 @@ export function jsonBodyAnswer(status: number, body: unknown): TransportAnswer {
 }
 
 /** Why a request may be rejected, for people who look a code up: code, status, what to do. */
-export function knownProblems(): readonly (readonly [code: string, status: number, remedy: string])[] {
+export function listKnownProblems(): readonly (readonly [code: string, status: number, remedy: string])[] {
   const remedies = Object.entries(rejectionStatuses).map(
     ([code, { status, remedy }]) => [code, status, remedy] as const,
   )
@@ -359,7 +359,7 @@ function problemBody(status: number, { code, remedy, message, trace }: ProblemFa
 }
 
 /** Errors of ours that another module wrote, as problems; whatever else an answer holds stays as it is. */
-export function asProblem(answer: TransportAnswer): TransportAnswer {
+export function errorAnswerToProblem(answer: TransportAnswer): TransportAnswer {
   const { status, headers = {}, body = '' } = answer
   if (status < 400 || !(headers['content-type'] ?? '').startsWith('application/json')) return answer
   const { error, ...more } = JSON.parse(body) as { readonly error?: Partial<ProblemFacts> }

@@ -3,7 +3,7 @@ import type { Context } from 'hono'
 import { GatewayError } from '../lib/errors.ts'
 import type { ApiCaller, CallerRequest, CallerVerdict } from './api-callers.ts'
 import type { AppDeps } from './deps.ts'
-import { toResponse, webhookAnswer } from './http-answers.ts'
+import { answerToResponse, webhookAnswer } from './http-answers.ts'
 
 type Deps = Pick<AppDeps, 'callers' | 'headersOf' | 'sourceOf' | 'log' | 'meter' | 'newTrace' | 'now' | 'rejections'>
 
@@ -17,7 +17,7 @@ export function getApiCaller(context: Context): ApiCaller {
 }
 
 export async function identifyApiCaller(deps: Deps, context: Context): Promise<ApiCaller | Response> {
-  const verdict = await callerVerdict(deps, context)
+  const verdict = await judgeCallerOnce(deps, context)
   switch (verdict.kind) {
     case 'admitted':
       context.set(callerKey, verdict.caller)
@@ -34,7 +34,7 @@ export async function identifyApiCaller(deps: Deps, context: Context): Promise<A
 const verdictKey = 'api-caller'
 
 /** Asked once per request, however many look at it. */
-export async function callerVerdict(
+export async function judgeCallerOnce(
   deps: Pick<Deps, 'callers' | 'headersOf' | 'sourceOf' | 'now'>,
   context: Context,
 ): Promise<CallerVerdict> {
@@ -56,7 +56,7 @@ export function rejectApiCaller(
   deps.meter.callerRefused(reason)
   deps.log.warn('caller_refused', { trace, reason, connection })
   deps.rejections.add({ at, connection, isLocal: deps.sourceOf(context) !== 'remote', bytes: null, reason, trace })
-  return toResponse(webhookAnswer({ ...rejected, trace }))
+  return answerToResponse(webhookAnswer({ ...rejected, trace }))
 }
 
 /** No connection answers the API here. */

@@ -8,7 +8,7 @@ import { identifyApiCaller } from './identify-caller.ts'
 export type OwnerDeps = Parameters<typeof identifyApiCaller>[0] & Pick<AppDeps, 'adminToken' | 'tokens'>
 
 /** One that may talk to agents, as the run route would know them, or the holder of a token made for looking at what is theirs. */
-export async function admitOwner(deps: OwnerDeps, context: Context, next: Next): Promise<Response | undefined> {
+export async function admitOwnerOrCaller(deps: OwnerDeps, context: Context, next: Next): Promise<Response | undefined> {
   const known = context.req.header('authorization') === undefined ? undefined : await readTokenCaller(deps, context)
   if (known?.kind === 'owner') {
     setAdmittedCaller(context, known)

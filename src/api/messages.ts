@@ -17,21 +17,21 @@ import {
   retryDelivery,
 } from '../db/receipts.ts'
 import { GatewayError } from '../lib/errors.ts'
-import { actorName, getAdmittedCaller, recordAct } from './admin-access.ts'
-import { exampleId, factLines, type ResourceCommands } from './command.ts'
+import { actorName, auditCallersAct, getAdmittedCaller } from './admin-access.ts'
+import { exampleId, formatFieldRows, type ResourceCommands } from './command.ts'
 import { withoutErrorTexts } from './explain/explain.ts'
 import { explainedSchema } from './explain/schema.ts'
 import {
+  createNextPageMark,
+  defineOperation,
   defineResource,
   done,
   doneSchema,
   instantSchema,
   jsonObjectSchema,
   jsonValueSchema,
-  nextPageMark,
   nextSeq,
   type OperationRequest,
-  operation,
   seqPageQuery,
 } from './resource.ts'
 
@@ -57,7 +57,7 @@ export const stats = defineResource({
   tag: 'Operator: messages',
   audience: 'operator',
   operations: {
-    get: operation({
+    get: defineOperation({
       method: 'get',
       path: '/admin/stats',
       id: 'getStats',
@@ -115,13 +115,13 @@ const endedMessageSchema = z
 
 type EndedState = Parameters<typeof listEndedMessages>[1]
 
-async function listEnded(
+async function listMessagesByEndState(
   state: EndedState,
   { deps, query }: OperationRequest<string, Record<never, never>, typeof seqPageQuery>,
 ) {
   const { limit, before = null, connection = null } = query
   const messages = await listEndedMessages(deps.db, state, { limit, before, connection })
-  return { messages, next: nextPageMark(messages, limit, (row) => row.seq) }
+  return { messages, next: createNextPageMark(messages, limit, (row) => row.seq) }
 }
 
 const listAnswer = 'A page, and where the next one begins'
@@ -131,7 +131,7 @@ export const deadLetters = defineResource({
   tag: 'Operator: messages',
   audience: 'operator',
   operations: {
-    list: operation({
+    list: defineOperation({
       method: 'get',
       path: '/admin/dead-letters',
       id: 'listDeadLetters',
@@ -141,11 +141,11 @@ export const deadLetters = defineResource({
       returns: listAnswer,
       output: z.object({ deadLetters: z.array(endedMessageSchema), next: nextSeq }),
       async handle(request) {
-        const { messages, next } = await listEnded('dead', request)
+        const { messages, next } = await listMessagesByEndState('dead', request)
         return { deadLetters: messages, next }
       },
     }),
-    listRefused: operation({
+    listRefused: defineOperation({
       method: 'get',
       path: '/admin/refused',
       id: 'listRefused',
@@ -155,11 +155,11 @@ export const deadLetters = defineResource({
       returns: listAnswer,
       output: z.object({ refused: z.array(endedMessageSchema), next: nextSeq }),
       async handle(request) {
-        const { messages, next } = await listEnded('refused', request)
+        const { messages, next } = await listMessagesByEndState('refused', request)
         return { refused: messages, next }
       },
     }),
-    listIgnored: operation({
+    listIgnored: defineOperation({
       method: 'get',
       path: '/admin/ignored',
       id: 'listIgnored',
@@ -169,11 +169,11 @@ export const deadLetters = defineResource({
       returns: listAnswer,
       output: z.object({ ignored: z.array(endedMessageSchema), next: nextSeq }),
       async handle(request) {
-        const { messages, next } = await listEnded('ignored', request)
+        const { messages, next } = await listMessagesByEndState('ignored', request)
         return { ignored: messages, next }
       },
     }),
-    effects: operation({
+    effects: defineOperation({
       method: 'get',
       path: '/admin/dead-letters/:id/effects',
       id: 'listEffects',
@@ -186,7 +186,7 @@ export const deadLetters = defineResource({
         return { effects: await listRepeatableEffects(deps.db, id) }
       },
     }),
-    resubmit: operation({
+    resubmit: defineOperation({
       method: 'post',
       path: '/admin/dead-letters/:id/resubmit',
       id: 'resubmitMessage',
@@ -203,7 +203,7 @@ export const deadLetters = defineResource({
         const { deps, context, params, query } = request
         const how = { isAnew: query.anew === 'true' }
         const isDone = await deps.gateway.resubmit(params.id, actorName(context), how)
-        return settleChange(request, 'message.resubmit', isDone)
+        return auditDeliveryChange(request, 'message.resubmit', isDone)
       },
     }),
   },
@@ -214,13 +214,13 @@ const nothingToDo: Readonly<Record<string, string>> = {
     'nothing to do: it does not exist, it is not in a failed state, or a message of its turn is gone or was run anew; then anew=true runs this one alone',
 }
 
-async function settleChange(
+async function auditDeliveryChange(
   { deps, context, params }: Pick<OperationRequest<'/:id', Record<never, never>>, 'deps' | 'context' | 'params'>,
   action: string,
   isDone: boolean,
 ) {
   if (!isDone) {
-    await recordAct(deps, context, { action, outcome: 'refused', code: 'nothing_to_do', objectId: params.id })
+    await auditCallersAct(deps, context, { action, outcome: 'refused', code: 'nothing_to_do', objectId: params.id })
     throw new GatewayError(
       'conflict',
       nothingToDo[action] ?? 'nothing to do: it does not exist, or it is not in a failed state',
@@ -278,7 +278,7 @@ export const deliveries = defineResource({
   tag: 'Operator: messages',
   audience: 'operator',
   operations: {
-    list: operation({
+    list: defineOperation({
       method: 'get',
       path: '/admin/deliveries',
       id: 'listDeliveries',
@@ -292,10 +292,10 @@ export const deliveries = defineResource({
       }),
       async handle({ deps, query: { limit, before = null, connection = null, state = failedStates } }) {
         const found = await listDeliveries(deps.db, state, { limit, before, connection })
-        return { deliveries: found, next: nextPageMark(found, limit, (row) => row.seq) }
+        return { deliveries: found, next: createNextPageMark(found, limit, (row) => row.seq) }
       },
     }),
-    get: operation({
+    get: defineOperation({
       method: 'get',
       path: '/admin/deliveries/:id',
       id: 'getDelivery',
@@ -309,7 +309,7 @@ export const deliveries = defineResource({
         return { delivery }
       },
     }),
-    retry: operation({
+    retry: defineOperation({
       method: 'post',
       path: '/admin/deliveries/:id/retry',
       id: 'retryDelivery',
@@ -317,13 +317,13 @@ export const deliveries = defineResource({
       output: doneSchema,
       problems: [409],
       handle: async (request) =>
-        settleChange(
+        auditDeliveryChange(
           request,
           'delivery.retry',
           await retryDelivery(request.deps.db, request.params.id, actorName(request.context)),
         ),
     }),
-    retryMany: operation({
+    retryMany: defineOperation({
       method: 'post',
       path: '/admin/deliveries/retry',
       id: 'retryDeliveries',
@@ -369,7 +369,7 @@ export const deliveries = defineResource({
         return { matching, retried }
       },
     }),
-    drop: operation({
+    drop: defineOperation({
       method: 'post',
       path: '/admin/deliveries/:id/drop',
       id: 'dropDelivery',
@@ -377,7 +377,7 @@ export const deliveries = defineResource({
       output: doneSchema,
       problems: [409],
       handle: async (request) =>
-        settleChange(
+        auditDeliveryChange(
           request,
           'delivery.drop',
           await dropDelivery(request.deps.db, request.params.id, actorName(request.context)),
@@ -419,7 +419,7 @@ export const deliveriesCommands = () =>
         examples: [`parley deliveries show ${exampleId}`],
         about: deliveryWord,
         text: ({ delivery: { call, ...facts } }) => [
-          ...factLines(facts),
+          ...formatFieldRows(facts),
           'call',
           ...JSON.stringify(call, null, 2)
             .split('\n')
@@ -454,7 +454,7 @@ export const explanations = defineResource({
   tag: 'Operator: messages',
   audience: 'operator',
   operations: {
-    explain: operation({
+    explain: defineOperation({
       method: 'get',
       path: '/admin/explain/:id',
       id: 'explainMessage',
@@ -528,7 +528,7 @@ export const replays = defineResource({
   tag: 'Operator: messages',
   audience: 'operator',
   operations: {
-    replay: operation({
+    replay: defineOperation({
       method: 'post',
       path: '/admin/replay/:id',
       id: 'replayMessage',
@@ -539,7 +539,7 @@ export const replays = defineResource({
       async handle({ deps, context, params, query: { fixture } }) {
         const replayed = await deps.replay(params.id, { fixture })
         const act = { action: 'message.replay', outcome: 'done', inboxId: params.id, detail: { fixture } }
-        await recordAct(deps, context, act)
+        await auditCallersAct(deps, context, act)
         return { replay: replayed }
       },
     }),

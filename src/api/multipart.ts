@@ -169,7 +169,7 @@ function createDelimiterScanner(
     if (done) throw malformedForm('the body ends too early')
     held = held.byteLength === 0 ? value : concatBytes(held, value)
   }
-  const takeHeldBytes = (at: number): Uint8Array => {
+  const takeBufferedBytes = (at: number): Uint8Array => {
     const taken = held.subarray(0, at)
     held = held.subarray(at)
     return taken
@@ -179,17 +179,17 @@ function createDelimiterScanner(
       for (;;) {
         const at = indexOfBytes(held, delimiter, 0)
         if (at === 0) {
-          takeHeldBytes(delimiter.byteLength)
+          takeBufferedBytes(delimiter.byteLength)
           return undefined
         }
         const safe = at > 0 ? at : partialMatchStart(delimiter, held)
-        if (safe > 0) return takeHeldBytes(safe)
+        if (safe > 0) return takeBufferedBytes(safe)
         await readMoreBytes()
       }
     },
     async take(count) {
       while (held.byteLength < count) await readMoreBytes()
-      return takeHeldBytes(count)
+      return takeBufferedBytes(count)
     },
     async until(mark, max) {
       let from = 0
@@ -198,8 +198,8 @@ function createDelimiterScanner(
         if (at > max || (at === -1 && held.byteLength > max + mark.byteLength))
           throw malformedForm('a header is too long')
         if (at !== -1) {
-          const found = takeHeldBytes(at)
-          takeHeldBytes(mark.byteLength)
+          const found = takeBufferedBytes(at)
+          takeBufferedBytes(mark.byteLength)
           return found
         }
         from = Math.max(0, held.byteLength - mark.byteLength + 1)

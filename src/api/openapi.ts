@@ -5,15 +5,15 @@ import { LruMap } from '../lib/index.ts'
 import { escapeHtml } from '../markdown/html.ts'
 import { documentedEndpoints } from './channel-routes.ts'
 import type { AppDeps } from './deps.ts'
-import { knownProblems } from './http-answers.ts'
+import { listKnownProblems } from './http-answers.ts'
 import {
   type DocumentedOperation,
   type DocumentedRoute,
-  documentedRoute,
   type OpenApi,
   openApiDocument,
   type Parameter,
   type Schema,
+  toDocumentedRoute,
 } from './openapi/document.ts'
 import { servedOperations } from './resource.ts'
 import { resources } from './resources.ts'
@@ -53,13 +53,13 @@ export function addOpenApiRoutes(app: Hono, deps: AppDeps): void {
     const served = resources.filter(({ isServed }) => isServed?.(deps) !== false)
     const operations = [
       ...documentedEndpoints(deps.gateway.connections.map(({ adapter }) => adapter)),
-      ...served.flatMap(servedOperations).map(documentedRoute),
+      ...served.flatMap(servedOperations).map(toDocumentedRoute),
       ...documentRoutes,
     ]
     return openApiDocument(operations, { url: '', version })
   }
   /** `asked`: whatever a caller wrote as the name of this gateway. */
-  const textFor = (asked: string): string => {
+  const documentTextFor = (asked: string): string => {
     const url = new URL(asked).origin
     made ??= makeDocument()
     const text = texts.get(url) ?? JSON.stringify({ ...made, servers: [{ url }] })
@@ -67,7 +67,7 @@ export function addOpenApiRoutes(app: Hono, deps: AppDeps): void {
     return text
   }
   app.get('/openapi.json', (context) =>
-    context.body(textFor(context.req.url), 200, { 'content-type': 'application/json' }),
+    context.body(documentTextFor(context.req.url), 200, { 'content-type': 'application/json' }),
   )
   app.get('/docs/api', (context) => {
     made ??= makeDocument()
@@ -109,7 +109,7 @@ function openApiHtmlPage(document: OpenApi): string {
     ([name, schema]) =>
       `<details id="schema-${escapeHtml(name)}"><summary><code>${escapeHtml(name)}</code></summary><div><pre>${escapeHtml(JSON.stringify(schema, null, 2))}</pre></div></details>`,
   )
-  const codes = knownProblems().map(
+  const codes = listKnownProblems().map(
     ([code, status, remedy]) =>
       `<tr id="${escapeHtml(code)}"><td><code>${escapeHtml(code)}</code></td><td>${status}</td><td>${escapeHtml(remedy)}</td></tr>`,
   )

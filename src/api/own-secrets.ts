@@ -92,22 +92,22 @@ export function createSecretService(places: SecretSources): SecretService {
   return {
     reseal: places.reseal,
     async list() {
-      const own = actorsOnce(await ownKeys.list())
+      const own = groupKeysByActor(await ownKeys.list())
       return [
-        secretLine(
+        toSecretListItem(
           'sealing-key',
-          variableOrFile(sealingKey, 'PARLEY_SEAL_KEY', 'seal-key in the data folder'),
+          chooseSecretPlace(sealingKey, 'PARLEY_SEAL_KEY', 'seal-key in the data folder'),
           await sealingKey.since(),
           !sealingKey.isConfigured,
         ),
-        secretLine('file-handles', 'the database, sealed', await fileHandles.since(), true),
+        toSecretListItem('file-handles', 'the database, sealed', await fileHandles.since(), true),
         ...own.map(({ connection, name, kind, since }) => ({
-          ...secretLine(kind, 'the database, sealed', since, true),
+          ...toSecretListItem(kind, 'the database, sealed', since, true),
           name: `${connection}#${name}`,
         })),
-        secretLine(
+        toSecretListItem(
           'admin-token',
-          variableOrFile(adminToken, 'PARLEY_ADMIN_TOKEN', 'admin-token in the data folder'),
+          chooseSecretPlace(adminToken, 'PARLEY_ADMIN_TOKEN', 'admin-token in the data folder'),
           await adminToken.since(),
           !adminToken.isConfigured,
         ),
@@ -139,12 +139,16 @@ export function createSecretService(places: SecretSources): SecretService {
   }
 }
 
-function secretLine(kind: SecretKind, place: string, since: string | null, isRotated: boolean): SecretLine {
+function toSecretListItem(kind: SecretKind, place: string, since: string | null, isRotated: boolean): SecretLine {
   const { protects, old } = secretKinds.find((each) => each.kind === kind) ?? { protects: '', old: '' }
   return { name: kind, kind, protects, old, place, since, isRotated }
 }
 
-function variableOrFile({ isConfigured }: { readonly isConfigured: boolean }, variable: string, file: string): string {
+function chooseSecretPlace(
+  { isConfigured }: { readonly isConfigured: boolean },
+  variable: string,
+  file: string,
+): string {
   return isConfigured ? variable : file
 }
 
@@ -154,7 +158,7 @@ function channelKeyKind(name: string): SecretKind | undefined {
 }
 
 /** An actor has two keys of each generation: `agent:slug` or `instance` stands for them, with the age of the newest. */
-function actorsOnce(keys: readonly OwnKeyLine[]): readonly (OwnKeyLine & { readonly kind: SecretKind })[] {
+function groupKeysByActor(keys: readonly OwnKeyLine[]): readonly (OwnKeyLine & { readonly kind: SecretKind })[] {
   const found = new Map<string, OwnKeyLine & { readonly kind: SecretKind }>()
   for (const key of keys) {
     const kind = channelKeyKind(key.name)

@@ -16,14 +16,14 @@ import { GatewayError } from '../lib/errors.ts'
 import { actorName } from './admin-access.ts'
 import type { ResourceCommands } from './command.ts'
 import {
+  createNextPageMark,
+  defineOperation,
   defineResource,
   idPageQuery,
   instantSchema,
   jsonObjectSchema,
   nextId,
-  nextPageMark,
   type OperationRequest,
-  operation,
 } from './resource.ts'
 
 const pairingSchema = z
@@ -69,7 +69,7 @@ export const pairings = defineResource({
   tag: 'Operator: people',
   audience: 'operator',
   operations: {
-    list: operation({
+    list: defineOperation({
       method: 'get',
       path: '/admin/pairings',
       id: 'listPairings',
@@ -83,11 +83,11 @@ export const pairings = defineResource({
         const { db } = deps.gateway
         const { limit, before = null, status = null } = query
         const found = await listPairings(db, { limit, before, status })
-        const next = nextPageMark(found, limit, (each) => each.id)
-        return { pairings: found.map(withShownCode), next, groups: await listPairingGroups(db) }
+        const next = createNextPageMark(found, limit, (each) => each.id)
+        return { pairings: found.map(formatCodeOfPairing), next, groups: await listPairingGroups(db) }
       },
     }),
-    approve: operation({
+    approve: defineOperation({
       method: 'post',
       path: '/admin/pairings/:code/approve',
       id: 'approvePairing',
@@ -96,9 +96,12 @@ export const pairings = defineResource({
       output: decisionSchema,
       problems: [404, 409],
       handle: async (request) =>
-        settlePairing(request, await approvePairing(request.deps.gateway.db, request.params.code, decider(request))),
+        settlePairing(
+          request,
+          await approvePairing(request.deps.gateway.db, request.params.code, pairingDecider(request)),
+        ),
     }),
-    reject: operation({
+    reject: defineOperation({
       method: 'post',
       path: '/admin/pairings/:code/reject',
       id: 'rejectPairing',
@@ -118,13 +121,16 @@ export const pairings = defineResource({
       problems: [404, 409],
       async handle(request) {
         const { deps, params, body } = request
-        return settlePairing(request, await rejectPairing(deps.gateway.db, params.code, decider(request), body.block))
+        return settlePairing(
+          request,
+          await rejectPairing(deps.gateway.db, params.code, pairingDecider(request), body.block),
+        )
       },
     }),
   },
 })
 
-function decider({ context }: Pick<OperationRequest, 'context'>) {
+function pairingDecider({ context }: Pick<OperationRequest, 'context'>) {
   return { name: actorName(context), subject: null }
 }
 
@@ -133,7 +139,7 @@ function settlePairing({ deps }: Pick<OperationRequest, 'deps'>, decision: Pairi
     throw new GatewayError('not_found', 'no pairing has this code; list them with GET /admin/pairings')
   deps.wake()
   if (decision.kind === 'late') throw new GatewayError('conflict', lateDecisionText(decision.pairing))
-  return { pairing: withShownCode(decision.pairing), messages: decision.messages }
+  return { pairing: formatCodeOfPairing(decision.pairing), messages: decision.messages }
 }
 
 function lateDecisionText({ status, decidedBy, decidedAt, expiresAt, subject }: PairingLine): string {
@@ -143,7 +149,7 @@ function lateDecisionText({ status, decidedBy, decidedAt, expiresAt, subject }: 
   return `already ${status} by ${decidedBy ?? 'an operator'} at ${decidedAt ?? 'some time'}; ${other}`
 }
 
-function withShownCode(pairing: PairingLine): PairingLine {
+function formatCodeOfPairing(pairing: PairingLine): PairingLine {
   return { ...pairing, code: formatPairingCode(pairing.code) }
 }
 

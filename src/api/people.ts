@@ -10,6 +10,8 @@ import { GatewayError } from '../lib/errors.ts'
 import { actorName } from './admin-access.ts'
 import { exampleId, formatInstant, type ResourceCommands } from './command.ts'
 import {
+  createNextPageMark,
+  defineOperation,
   defineResource,
   done,
   doneSchema,
@@ -17,8 +19,6 @@ import {
   idPattern,
   instantSchema,
   nextId,
-  nextPageMark,
-  operation,
 } from './resource.ts'
 
 // A grant counts from the next decision on, in every replica.
@@ -57,7 +57,7 @@ export const grants = defineResource({
   tag: 'Operator: people',
   audience: 'operator',
   operations: {
-    list: operation({
+    list: defineOperation({
       method: 'get',
       path: '/admin/grants',
       id: 'listGrants',
@@ -71,10 +71,10 @@ export const grants = defineResource({
       async handle({ deps, query: { limit, before = null, subject = null, state } }) {
         const filter = { limit, before, subject, isEverything: state === 'all' }
         const found = await listGrants(deps.gateway.db, filter)
-        return { grants: found, next: nextPageMark(found, limit, (each) => each.id) }
+        return { grants: found, next: createNextPageMark(found, limit, (each) => each.id) }
       },
     }),
-    add: operation({
+    add: defineOperation({
       method: 'post',
       path: '/admin/grants',
       id: 'addGrant',
@@ -117,7 +117,7 @@ export const grants = defineResource({
         return added
       },
     }),
-    revoke: operation({
+    revoke: defineOperation({
       method: 'post',
       path: '/admin/grants/:id/revoke',
       id: 'revokeGrant',
@@ -194,7 +194,7 @@ export const grantsCommands = () =>
           flags: grantFlags,
           fixed: { effect: 'allow' },
           text: ({ grant, messages }) =>
-            `Granted: ${grantText(grant)}.${heldText(messages)} Revoke it with: parley grants revoke ${grant.id}`,
+            `Granted: ${grantText(grant)}.${releasedMessagesText(messages)} Revoke it with: parley grants revoke ${grant.id}`,
         },
         {
           name: 'block',
@@ -224,7 +224,7 @@ export function grantText({ subject, role, connection, agent, expiresAt }: Grant
   return `${subject}${as}${where}${to}${until}`
 }
 
-function heldText(messages: number): string {
+function releasedMessagesText(messages: number): string {
   if (messages === 0) return ''
   return messages === 1 ? ' 1 message that was held goes on.' : ` ${messages} messages that were held go on.`
 }
@@ -274,7 +274,7 @@ export const principals = defineResource({
   tag: 'Operator: people',
   audience: 'operator',
   operations: {
-    list: operation({
+    list: defineOperation({
       method: 'get',
       path: '/admin/principals',
       id: 'listPrincipals',
@@ -284,10 +284,10 @@ export const principals = defineResource({
       output: z.object({ principals: z.array(principalSchema), next: nextId }),
       async handle({ deps, query: { limit, before = null } }) {
         const found = await listPrincipals(deps.gateway.db, { limit, before })
-        return { principals: found, next: nextPageMark(found, limit, (each) => each.id) }
+        return { principals: found, next: createNextPageMark(found, limit, (each) => each.id) }
       },
     }),
-    links: operation({
+    links: defineOperation({
       method: 'get',
       path: '/admin/principals/links',
       id: 'listLinks',
@@ -296,7 +296,7 @@ export const principals = defineResource({
       output: z.object({ links: z.array(linkSchema) }),
       handle: async ({ deps }) => ({ links: await listIdentityLinks(deps.gateway.db) }),
     }),
-    link: operation({
+    link: defineOperation({
       method: 'post',
       path: '/admin/principals/link',
       id: 'linkPrincipals',
@@ -333,7 +333,7 @@ export const principals = defineResource({
         }
       },
     }),
-    unlink: operation({
+    unlink: defineOperation({
       method: 'post',
       path: '/admin/principals/unlink',
       id: 'unlinkPrincipal',
@@ -456,7 +456,7 @@ export const erasure = defineResource({
   tag: 'Operator: people',
   audience: 'operator',
   operations: {
-    erase: operation({
+    erase: defineOperation({
       method: 'post',
       path: '/admin/erase',
       id: 'erasePerson',

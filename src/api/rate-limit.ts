@@ -1,13 +1,13 @@
 // The rate limit of API callers. Counted in rows, so that replicas count together, and only where a limit is set: else no
 // request pays for it. Callers over it are remembered here until their window ends, so that asking on costs us nothing.
 import type { Context, MiddlewareHandler } from 'hono'
-import { type ApiLimits, type Limit, limitPerDay } from '../config/limits.ts'
-import { type Counted, type Spent, spendLimits } from '../db/limits.ts'
+import { type ApiLimits, type Limit, toLimitPerDay } from '../config/limits.ts'
+import { type Counted, countAgainstLimits, type Spent } from '../db/limits.ts'
 import { LruMap, sha256Hex } from '../lib/index.ts'
 import { readTokenCaller } from './admin-access.ts'
 import type { AppDeps } from './deps.ts'
-import { rateLimitAnswer, toResponse } from './http-answers.ts'
-import { callerVerdict, type identifyApiCaller } from './identify-caller.ts'
+import { answerToResponse, rateLimitAnswer } from './http-answers.ts'
+import { type identifyApiCaller, judgeCallerOnce } from './identify-caller.ts'
 
 const runPaths = new Set(['/api/v1/agent/run', '/api/v1/agent/runs', '/api/v1/tasks/run-task'])
 /** Callers over their limit; beyond this many the least recent are forgotten, and looked up in the database. */
@@ -22,14 +22,14 @@ export function createRateLimit(deps: Deps): MiddlewareHandler | undefined {
   if (limits === undefined || Object.values(limits).every((rule) => rule === undefined)) return undefined
   const over = new LruMap<string, ExceededLimit>(maxRemembered)
   return async (context, next) => {
-    const principal = await limitedPrincipal(deps, context)
+    const principal = await findLimitedPrincipal(deps, context)
     // A rejected caller is told so by the route, and leaves no row.
     if (principal === undefined) return next()
-    const counted = await limitCounters(limits, context, principal)
+    const counted = await listLimitCounters(limits, context, principal)
     const known = counted.flatMap(({ scope }) => over.get(scope) ?? []).find(({ until }) => until > now())
     if (known !== undefined) return rateLimitedResponse(deps, known)
     if (counted.length === 0) return next()
-    const spent = await spendLimits(deps.db, counted)
+    const spent = await countAgainstLimits(deps.db, counted)
     const tightest = tightestLimit(counted, spent)
     if (tightest.left >= 0) {
       await next()
@@ -43,10 +43,10 @@ export function createRateLimit(deps: Deps): MiddlewareHandler | undefined {
 }
 
 /** A caller that may talk to agents, or holds a token for looking at what is theirs. */
-async function limitedPrincipal(deps: Deps, context: Context): Promise<string | undefined> {
+async function findLimitedPrincipal(deps: Deps, context: Context): Promise<string | undefined> {
   // Guests are counted together: each thread they name makes them another caller.
   if (deps.sourceOf(context) === 'guest' && context.req.header('authorization') === undefined) return 'gw:guest'
-  const verdict = await callerVerdict(deps, context)
+  const verdict = await judgeCallerOnce(deps, context)
   if (verdict.kind === 'admitted') return verdict.caller.principal
   const known = context.req.header('authorization') === undefined ? undefined : await readTokenCaller(deps, context)
   return known?.kind === 'owner' ? known.principal : undefined
@@ -55,17 +55,17 @@ async function limitedPrincipal(deps: Deps, context: Context): Promise<string | 
 function rateLimitedResponse({ log, now }: Pick<Deps, 'log' | 'now'>, { until, headers }: ExceededLimit): Response {
   const seconds = Math.max(1, Math.ceil((until - now()) / 1000))
   log.warn('rate_limited')
-  return toResponse(rateLimitAnswer(seconds, { ...headers, 'ratelimit-reset': String(seconds) }))
+  return answerToResponse(rateLimitAnswer(seconds, { ...headers, 'ratelimit-reset': String(seconds) }))
 }
 
 /** People and tokens stand in the scope by a hash: the counters do not tell whom. */
-async function limitCounters(rules: ApiLimits, context: Context, principal: string): Promise<readonly Counted[]> {
+async function listLimitCounters(rules: ApiLimits, context: Context, principal: string): Promise<readonly Counted[]> {
   const token = context.req.header('authorization')
   const isRun = context.req.method === 'POST' && runPaths.has(context.req.path)
   const wanted: readonly (readonly [kind: string, limit: Limit | undefined, who: string | undefined])[] = [
     ['principal', rules.perPrincipal, principal],
     ['token', rules.perToken, token],
-    ['runs', rules.runsPerDay === undefined || !isRun ? undefined : limitPerDay(rules.runsPerDay), principal],
+    ['runs', rules.runsPerDay === undefined || !isRun ? undefined : toLimitPerDay(rules.runsPerDay), principal],
   ]
   const counted = await Promise.all(
     wanted.map(async ([kind, limit, who]) =>

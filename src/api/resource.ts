@@ -108,7 +108,7 @@ export type ApiOperation<
   respond?(deps: AppDeps, context: Context): Promise<Response> | Response
 }
 
-export function operation<
+export function defineOperation<
   const Path extends string,
   Output extends z.ZodType,
   const Params extends ParamSchemas = Record<never, never>,
@@ -221,23 +221,23 @@ export function pathParams(path: string): readonly string[] {
 function readField(name: string, schema: z.ZodType, value: string): unknown {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
-  throw new GatewayError('bad_request', misfitText({ ...requireIssue(parsed.error), path: [name] }))
+  throw new GatewayError('bad_request', issueText({ ...firstIssue(parsed.error), path: [name] }))
 }
 
 function readQuery<Query extends z.ZodType>(query: Query, given: Readonly<Record<string, string>>): z.output<Query> {
   const parsed = query.safeParse(given)
   if (parsed.success) return parsed.data
-  throw new GatewayError('bad_request', misfitText(requireIssue(parsed.error)))
+  throw new GatewayError('bad_request', issueText(firstIssue(parsed.error)))
 }
 
-function requireIssue({ issues }: z.ZodError): z.core.$ZodIssue {
+function firstIssue({ issues }: z.ZodError): z.core.$ZodIssue {
   const [issue] = issues
   if (issue === undefined) throw new TypeError('an error without an issue')
   return issue
 }
 
 /** `limit must be a whole number from 1 to 500`: the field, and what it must be. */
-export function misfitText(issue: z.core.$ZodIssue, nameOf: (field: string) => string = (field) => field): string {
+export function issueText(issue: z.core.$ZodIssue, nameOf: (field: string) => string = (field) => field): string {
   const field = nameOf(issue.path.map(String).join('.') || 'the query')
   if (issue.code === 'invalid_value') return `${field} must be one of ${issue.values.map(String).join(', ')}`
   return issue.message.startsWith('must ') ? `${field} ${issue.message}` : `${field} does not fit: ${issue.message}`
@@ -314,7 +314,11 @@ export const done = { ok: true } as const
 export const nextId = z.string().nullable().meta({ description: 'before of the next page; null on the last' })
 export const nextSeq = z.number().int().nullable().meta({ description: 'before of the next page; null on the last' })
 
-export function nextPageMark<Row, Mark>(rows: readonly Row[], limit: number, markOf: (row: Row) => Mark): Mark | null {
+export function createNextPageMark<Row, Mark>(
+  rows: readonly Row[],
+  limit: number,
+  markOf: (row: Row) => Mark,
+): Mark | null {
   const last = rows.at(-1)
   return last === undefined || rows.length < limit ? null : markOf(last)
 }

@@ -8,18 +8,18 @@ import { cancelRun, findRuns, findWaitingRun, listRunEvents, listRuns } from '..
 import type { Gateway } from '../gateway.ts'
 import { GatewayError } from '../lib/errors.ts'
 import type { JsonObject } from '../lib/json-value.ts'
-import { actorName, getAdmittedCaller, recordAct } from './admin-access.ts'
+import { actorName, auditCallersAct, getAdmittedCaller } from './admin-access.ts'
 import { exampleId, type ResourceCommands } from './command.ts'
 import type { AppDeps } from './deps.ts'
 import {
+  createNextPageMark,
+  defineOperation,
   defineResource,
   fieldsSchema,
   idPageQuery,
   instantSchema,
   nextId,
-  nextPageMark,
   type OperationRequest,
-  operation,
   wholeNumber,
 } from './resource.ts'
 
@@ -134,7 +134,7 @@ export const runs = defineResource({
   tag: 'Operator: runs',
   audience: 'operator',
   operations: {
-    list: operation({
+    list: defineOperation({
       method: 'get',
       path: '/admin/runs',
       id: 'listRuns',
@@ -144,10 +144,10 @@ export const runs = defineResource({
       output: z.object({ runs: z.array(runLineSchema), next: nextId }),
       async handle({ deps, query: { limit, before = null, status = null } }) {
         const found = await listRuns(deps.gateway.db, { limit, before, status })
-        return { runs: found, next: nextPageMark(found, limit, (run) => run.id) }
+        return { runs: found, next: createNextPageMark(found, limit, (run) => run.id) }
       },
     }),
-    get: operation({
+    get: defineOperation({
       method: 'get',
       path: '/admin/runs/:id',
       id: 'getRun',
@@ -158,7 +158,7 @@ export const runs = defineResource({
       problems: [404, 409],
       handle: async ({ deps, params }) => ({ run: runView(await requireRun(deps, params.id)) }),
     }),
-    events: operation({
+    events: defineOperation({
       method: 'get',
       path: '/admin/runs/:id/events',
       id: 'followRun',
@@ -183,9 +183,9 @@ export const runs = defineResource({
         return { events, next: rows.at(-1)?.seq ?? from, isOver: isRunOver(run) && rows.length < limit }
       },
     }),
-    cancel: operation({ ...cancelFacts, path: '/admin/runs/:id/cancel', id: 'cancelAnyRun' }),
-    stop: operation({ ...cancelFacts, path: '/admin/runs/:id/stop', id: 'stopAnyRun' }),
-    cancelOwn: operation({
+    cancel: defineOperation({ ...cancelFacts, path: '/admin/runs/:id/cancel', id: 'cancelAnyRun' }),
+    stop: defineOperation({ ...cancelFacts, path: '/admin/runs/:id/stop', id: 'stopAnyRun' }),
+    cancelOwn: defineOperation({
       method: 'post',
       path: '/api/v1/agent/runs/:id/cancel',
       id: 'cancelRun',
@@ -330,7 +330,7 @@ async function requestRunCancel(
   deps.wake()
   const { kind, status } = outcome ?? { kind: 'over' as const, status: run.status }
   if (kind === 'over')
-    await recordAct(deps, context, { action: 'run.cancel', outcome: 'refused', code: 'over', objectId: run.id })
+    await auditCallersAct(deps, context, { action: 'run.cancel', outcome: 'refused', code: 'over', objectId: run.id })
   return { ok: kind !== 'over', id: run.id, outcome: kind, status }
 }
 
@@ -345,7 +345,7 @@ async function cancelQueuedRun(
   if (waiting === undefined || at === undefined) return undefined
   const { taskId, subject } = waiting
   if ((await at.tasks.cancel(taskId, { subject })) !== 'cancelled') return undefined
-  await recordAct(deps, context, { action: 'run.cancel', outcome: 'cancelled', objectId: taskId })
+  await auditCallersAct(deps, context, { action: 'run.cancel', outcome: 'cancelled', objectId: taskId })
   return { ok: true, id: taskId, outcome: 'cancelled', status: 'cancelled' }
 }
 

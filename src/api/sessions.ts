@@ -9,9 +9,11 @@ import { deleteSession, findSession, listSessions, readTranscript, renameSession
 import { cleanText } from '../lib/clean-text.ts'
 import { GatewayError } from '../lib/errors.ts'
 import type { Fields } from '../lib/json-value.ts'
-import { actorName, getAdmittedCaller, recordAct } from './admin-access.ts'
-import { exampleId, factLines, type ResourceCommands } from './command.ts'
+import { actorName, auditCallersAct, getAdmittedCaller } from './admin-access.ts'
+import { exampleId, formatFieldRows, type ResourceCommands } from './command.ts'
 import {
+  createNextPageMark,
+  defineOperation,
   defineResource,
   done,
   doneSchema,
@@ -21,8 +23,6 @@ import {
   jsonObjectSchema,
   jsonValueSchema,
   nextId,
-  nextPageMark,
-  operation,
   wholeNumber,
 } from './resource.ts'
 
@@ -82,7 +82,7 @@ export const sessions = defineResource({
   tag: 'What is yours',
   audience: 'owner',
   operations: {
-    list: operation({
+    list: defineOperation({
       method: 'get',
       path: '/sessions',
       id: 'ListSessions',
@@ -96,10 +96,10 @@ export const sessions = defineResource({
       output: z.object({ sessions: z.array(sessionSchema), next: nextId }),
       async handle({ deps, context, query: { limit, before = null, agent = null } }) {
         const found = await listSessions(deps.db, readSessionScope(context), { limit, before, agent })
-        return { sessions: found, next: nextPageMark(found, limit, (each) => each.id) }
+        return { sessions: found, next: createNextPageMark(found, limit, (each) => each.id) }
       },
     }),
-    get: operation({
+    get: defineOperation({
       method: 'get',
       path: '/sessions/:id',
       id: 'GetSession',
@@ -132,7 +132,7 @@ export const sessions = defineResource({
         return { session, messages: lines.map(transcriptLineView), next: first > 0 ? first : null }
       },
     }),
-    setTitle: operation({
+    setTitle: defineOperation({
       method: 'post',
       path: '/sessions/:id/title',
       id: 'TitleSession',
@@ -153,7 +153,7 @@ export const sessions = defineResource({
         return { ok: true, title }
       },
     }),
-    delete: operation({
+    delete: defineOperation({
       method: 'delete',
       path: '/sessions/:id',
       id: 'DeleteSession',
@@ -168,7 +168,7 @@ export const sessions = defineResource({
         const outcome = await deleteSession(deps.db, readSessionScope(context), id, actorName(context))
         if (outcome !== 'deleted') {
           const attempt = { action: 'session.delete', outcome: 'refused', objectId: id }
-          await recordAct(deps, context, { ...attempt, code: outcome === 'none' ? 'not_found' : outcome })
+          await auditCallersAct(deps, context, { ...attempt, code: outcome === 'none' ? 'not_found' : outcome })
         }
         switch (outcome) {
           case 'deleted':
@@ -193,7 +193,7 @@ export const takeovers = defineResource({
   tag: 'Operator: sessions',
   audience: 'operator',
   operations: {
-    export: operation({
+    export: defineOperation({
       method: 'post',
       path: '/admin/sessions/:id/export',
       id: 'exportSession',
@@ -211,7 +211,7 @@ export const takeovers = defineResource({
         return { session, messages: lines.map(transcriptLineView) }
       },
     }),
-    takeOver: operation({
+    takeOver: defineOperation({
       method: 'post',
       path: '/admin/sessions/:id/take-over',
       id: 'takeOverSession',
@@ -224,7 +224,7 @@ export const takeovers = defineResource({
         return done
       },
     }),
-    giveBack: operation({
+    giveBack: defineOperation({
       method: 'post',
       path: '/admin/sessions/:id/give-back',
       id: 'giveBackSession',
@@ -233,12 +233,12 @@ export const takeovers = defineResource({
       problems: [403, 404, 409],
       async handle({ deps, context, params }) {
         await deps.desk.giveBack(params.id)
-        await recordAct(deps, context, { action: 'session.give_back', outcome: 'done', objectId: params.id })
+        await auditCallersAct(deps, context, { action: 'session.give_back', outcome: 'done', objectId: params.id })
         deps.wake()
         return done
       },
     }),
-    say: operation({
+    say: defineOperation({
       method: 'post',
       path: '/admin/sessions/:id/say',
       id: 'sayInSession',
@@ -260,7 +260,7 @@ export const takeovers = defineResource({
       problems: [403, 404, 409],
       async handle({ deps, context, params, body: { text } }) {
         await deps.desk.say(params.id, cleanText(text))
-        await recordAct(deps, context, { action: 'session.say', outcome: 'done', objectId: params.id })
+        await auditCallersAct(deps, context, { action: 'session.say', outcome: 'done', objectId: params.id })
         deps.wake()
         return done
       },
@@ -300,7 +300,7 @@ export const sessionsCommands = () =>
         about: sessionWord,
         flags: { owner: false },
         text: ({ session: { metadata: _, ...facts }, messages }) => [
-          ...factLines(facts),
+          ...formatFieldRows(facts),
           '',
           ...messages.map(({ seq, role, type, content }) => {
             const text = typeof content === 'string' ? content : JSON.stringify(content)

@@ -104,7 +104,7 @@ export function executionTarget({ slug, label = slug, description = '', skills =
 type Known = Pick<ExecutionTarget, 'id' | 'capabilities' | 'resource_classes'>
 
 /** The preferred one first, if it fits; the others in the order they are configured. */
-export function fittingTargets<Target extends Known>(
+export function orderFittingTargets<Target extends Known>(
   targets: readonly Target[],
   placement: Placement,
 ): readonly Target[] {

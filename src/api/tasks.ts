@@ -2,13 +2,13 @@
 // caller to an agent, its run is that agent's run, and what is shown of it is what is stored.
 import type { Context } from 'hono'
 import { type InboundMessage, isFinalState, type Task, type TaskSnapshot } from '../contract/index.ts'
-import { isForOtherAgent } from '../identity/resolve-principal.ts'
+import { isTokenForOtherAgent } from '../identity/resolve-principal.ts'
 import { GatewayError } from '../lib/errors.ts'
 import { parseBoundedJson, readBody } from '../lib/index.ts'
 import type { JsonObject } from '../lib/json-value.ts'
 import type { ApiCaller } from './api-callers.ts'
 import type { AppDeps } from './deps.ts'
-import { errorAnswer, taskRefusedAnswer, taskTakenAnswer, tooLarge, toResponse } from './http-answers.ts'
+import { answerToResponse, errorAnswer, taskRefusedAnswer, taskTakenAnswer, tooLarge } from './http-answers.ts'
 import {
   apiNotFound,
   getApiCaller,
@@ -16,8 +16,8 @@ import {
   rejectApiCaller,
   toCallerRequest,
 } from './identify-caller.ts'
-import { defineResource, isJsonType, operation } from './resource.ts'
-import { executionTarget, fittingTargets, readTaskInput, type TaskOrder } from './task-input.ts'
+import { defineOperation, defineResource, isJsonType } from './resource.ts'
+import { executionTarget, orderFittingTargets, readTaskInput, type TaskOrder } from './task-input.ts'
 import { taskResult } from './task-result.ts'
 import {
   cancelledTaskSchema,
@@ -41,7 +41,7 @@ async function runTask(deps: Deps, context: Context): Promise<Response> {
   if (screened !== undefined) return rejectApiCaller(deps, context, screened)
   const body = await readTaskBody(context, deps.maxBodyBytes)
   if (body.kind === 'too_large')
-    return toResponse(errorAnswer(tooLarge.status, tooLarge.code, `send at most ${deps.maxBodyBytes} bytes`))
+    return answerToResponse(errorAnswer(tooLarge.status, tooLarge.code, `send at most ${deps.maxBodyBytes} bytes`))
   const wish = readTaskInput(body.kind === 'read' ? body.value : undefined, () =>
     crypto.randomUUID().replaceAll('-', ''),
   )
@@ -54,9 +54,9 @@ async function runTask(deps: Deps, context: Context): Promise<Response> {
   if (introduced.kind === 'absent') throw apiNotFound()
   if (body.kind === 'other_type')
     throw new GatewayError('unsupported_media_type', 'send the task as Content-Type: application/json')
-  if ('problem' in wish) return toResponse(taskRefusedAnswer('agents_task_invalid_input', wish.problem))
+  if ('problem' in wish) return answerToResponse(taskRefusedAnswer('agents_task_invalid_input', wish.problem))
   if (introduced.kind === 'unreadable')
-    return toResponse(
+    return answerToResponse(
       taskRefusedAnswer(
         'agents_task_invalid_input',
         introduced.remedy ?? `the task cannot be read: ${introduced.reason}`,
@@ -64,9 +64,11 @@ async function runTask(deps: Deps, context: Context): Promise<Response> {
     )
   const { at, arrived } = introduced
   const mayUse = connectionTargets(deps, at).filter(({ id }) => isEvidenceForAgent(arrived, id))
-  const [target] = fittingTargets(mayUse, wish.placement)
+  const [target] = orderFittingTargets(mayUse, wish.placement)
   if (target === undefined)
-    return toResponse(taskRefusedAnswer('agents_task_no_handler', 'no target fits; look with list-execution-targets'))
+    return answerToResponse(
+      taskRefusedAnswer('agents_task_no_handler', 'no target fits; look with list-execution-targets'),
+    )
   const by = { subject: arrived.subject ?? null }
   const [acceptance] = await deps.gateway.take(
     at,
@@ -75,8 +77,8 @@ async function runTask(deps: Deps, context: Context): Promise<Response> {
   )
   const taskId = await at.tasks.ofMessageId(taskMessageId(wish.runId), by)
   const found = taskId === undefined ? undefined : await at.tasks.read(taskId, by)
-  if (acceptance?.kind !== 'accepted') return toResponse(taskNotAccepted(acceptance, found))
-  if (found === undefined) return toResponse(taskRunNotFound())
+  if (acceptance?.kind !== 'accepted') return answerToResponse(taskNotAccepted(acceptance, found))
+  if (found === undefined) return answerToResponse(taskRunNotFound())
   return answerTask(deps, context, at, found)
 }
 
@@ -89,7 +91,7 @@ async function answerTask(deps: Deps, context: Context, at: ApiCaller['at'], fou
     waitMs === 0
       ? found
       : ((await at.tasks.settled(found.task.id, by, { timeoutMs: waitMs }, context.req.raw.signal)) ?? found)
-  return toResponse(taskTakenAnswer(taskResult(now), isFinalState(now.task.state)))
+  return answerToResponse(taskTakenAnswer(taskResult(now), isFinalState(now.task.state)))
 }
 
 function taskNotAccepted(
@@ -165,7 +167,7 @@ function connectionTargets({ agents }: Deps, { isShared, connection }: ApiCaller
 }
 
 function isEvidenceForAgent({ message }: InboundMessage, agent: string): boolean {
-  return !(message.sender.identities ?? []).some((evidence) => isForOtherAgent(evidence, agent))
+  return !(message.sender.identities ?? []).some((evidence) => isTokenForOtherAgent(evidence, agent))
 }
 
 async function findTaskRun(
@@ -215,7 +217,7 @@ export const tasks = defineResource({
   tag: 'Tasks',
   audience: 'caller',
   operations: {
-    run: operation({
+    run: defineOperation({
       method: 'post',
       path: '/api/v1/tasks/run-task',
       id: 'runTask',
@@ -247,7 +249,7 @@ export const tasks = defineResource({
       // Who asks is judged before what is asked.
       respond: runTask,
     }),
-    targets: operation({
+    targets: defineOperation({
       method: 'get',
       path: '/api/v1/tasks/list-execution-targets',
       id: 'listExecutionTargets',
@@ -256,7 +258,7 @@ export const tasks = defineResource({
       returns: 'Those that fit, the preferred one first',
       output: targetsSchema,
       handle({ deps, context, query }) {
-        const targets = fittingTargets(connectionTargets(deps, getApiCaller(context).at), {
+        const targets = orderFittingTargets(connectionTargets(deps, getApiCaller(context).at), {
           preferred: query.preferred_target,
           allowed: query.allowed_targets ?? [],
           resourceClass: query.resource_class ?? 'generic',
@@ -265,7 +267,7 @@ export const tasks = defineResource({
         return { targets }
       },
     }),
-    get: operation({
+    get: defineOperation({
       method: 'get',
       path: '/api/v1/tasks/get-task-run',
       id: 'getTaskRun',
@@ -277,10 +279,10 @@ export const tasks = defineResource({
       problems: [404],
       async handle({ context, query }) {
         const found = await findTaskRun(getApiCaller(context), query)
-        return found === undefined ? toResponse(taskRunNotFound()) : taskResult(found)
+        return found === undefined ? answerToResponse(taskRunNotFound()) : taskResult(found)
       },
     }),
-    cancel: operation({
+    cancel: defineOperation({
       method: 'post',
       path: '/api/v1/tasks/cancel-task-run',
       id: 'cancelTaskRun',
@@ -297,7 +299,7 @@ export const tasks = defineResource({
       async handle({ context, body }) {
         const caller = getApiCaller(context)
         const found = await findTaskRun(caller, body)
-        if (found === undefined) return toResponse(taskRunNotFound())
+        if (found === undefined) return answerToResponse(taskRunNotFound())
         const outcome = await caller.at.tasks.cancel(found.task.id, caller)
         const now = (await caller.at.tasks.read(found.task.id, caller)) ?? found
         return { cancelled: outcome === 'cancelled', result: taskResult(now) }

@@ -1,7 +1,7 @@
 // Tool requests: what a client is asked to run, and its answer.
 
 import * as z from 'zod'
-import { cancelledResult, submittedResult } from '../agents/client-tools.ts'
+import { toCancelledAnswer, toSubmittedAnswer } from '../agents/client-tools.ts'
 import {
   answerToolRequest,
   getToolRequest,
@@ -10,17 +10,17 @@ import {
   toolRequestStatuses,
 } from '../db/tool-requests.ts'
 import { GatewayError } from '../lib/errors.ts'
-import { callerResolver, recordAct } from './admin-access.ts'
-import { exampleId, factLines, type ResourceCommands } from './command.ts'
+import { auditCallersAct, callerResolver } from './admin-access.ts'
+import { exampleId, formatFieldRows, type ResourceCommands } from './command.ts'
 import {
+  createNextPageMark,
+  defineOperation,
   defineResource,
   idPageQuery,
   instantSchema,
   jsonObjectSchema,
   nextId,
-  nextPageMark,
   type OperationRequest,
-  operation,
 } from './resource.ts'
 
 const requestSchema = z
@@ -64,16 +64,16 @@ const metadataSchema = z.record(z.string(), z.json()).optional()
 
 type AnyRequest = Pick<OperationRequest<'/:id', typeof eitherId>, 'deps' | 'context' | 'base' | 'params'>
 
-const resolverOf = ({ deps, context }: Pick<OperationRequest, 'deps' | 'context'>) =>
+const getCallerResolver = ({ deps, context }: Pick<OperationRequest, 'deps' | 'context'>) =>
   callerResolver(context, deps.gateway.db.tenant)
 
 async function answerRequest(request: AnyRequest, given: ToolAnswer) {
   const { deps, context, base, params } = request
-  const { scope, name } = resolverOf(request)
+  const { scope, name } = getCallerResolver(request)
   const answered = await answerToolRequest(deps.gateway.db, scope, params.id, given, name)
   if (answered.kind === 'refused') {
     const attempt = { action: 'tool_request.answer', outcome: 'refused', objectId: params.id }
-    await recordAct(deps, context, { ...attempt, code: answered.reason })
+    await auditCallersAct(deps, context, { ...attempt, code: answered.reason })
     if (answered.reason === 'not_found') throw requestNotFound(base)
     throw new GatewayError('conflict', 'this request is not pending any more: its time is up, and the run went on')
   }
@@ -92,7 +92,7 @@ const cancelFacts = {
   returns: 'The request as it is now',
   output: answeredSchema,
   problems: [404, 409],
-  handle: (request: AnyRequest) => answerRequest(request, cancelledResult()),
+  handle: (request: AnyRequest) => answerRequest(request, toCancelledAnswer()),
 } as const
 
 export const toolRequests = defineResource({
@@ -100,7 +100,7 @@ export const toolRequests = defineResource({
   tag: 'What is yours',
   audience: 'owner',
   operations: {
-    list: operation({
+    list: defineOperation({
       method: 'get',
       path: '/tool-requests',
       id: 'ListToolRequests',
@@ -114,11 +114,11 @@ export const toolRequests = defineResource({
       async handle(request) {
         const { limit, before = null, status = null } = request.query
         const { db } = request.deps.gateway
-        const found = await listToolRequests(db, resolverOf(request).scope, { limit, before, status })
-        return { requests: found, next: nextPageMark(found, limit, (each) => each.id) }
+        const found = await listToolRequests(db, getCallerResolver(request).scope, { limit, before, status })
+        return { requests: found, next: createNextPageMark(found, limit, (each) => each.id) }
       },
     }),
-    get: operation({
+    get: defineOperation({
       method: 'get',
       path: '/tool-requests/:id',
       id: 'GetToolRequest',
@@ -130,12 +130,12 @@ export const toolRequests = defineResource({
       problems: [404],
       async handle(request) {
         const { deps, base, params } = request
-        const found = await getToolRequest(deps.gateway.db, resolverOf(request).scope, params.id)
+        const found = await getToolRequest(deps.gateway.db, getCallerResolver(request).scope, params.id)
         if (found === undefined) throw requestNotFound(base)
         return { request: found.request, parameters: found.parameters }
       },
     }),
-    submit: operation({
+    submit: defineOperation({
       method: 'post',
       path: '/tool-requests/:id/submit',
       id: 'SubmitToolResult',
@@ -154,10 +154,15 @@ export const toolRequests = defineResource({
       returns: 'The request as it is now',
       output: answeredSchema,
       problems: [404, 409],
-      handle: (request) => answerRequest(request, submittedResult(request.body)),
+      handle: (request) => answerRequest(request, toSubmittedAnswer(request.body)),
     }),
-    abandon: operation({ ...cancelFacts, method: 'post', path: '/tool-requests/:id/cancel', id: 'CancelToolRequest' }),
-    cancel: operation({ ...cancelFacts, method: 'delete', path: '/tool-requests/:id', id: 'DeleteToolRequest' }),
+    abandon: defineOperation({
+      ...cancelFacts,
+      method: 'post',
+      path: '/tool-requests/:id/cancel',
+      id: 'CancelToolRequest',
+    }),
+    cancel: defineOperation({ ...cancelFacts, method: 'delete', path: '/tool-requests/:id', id: 'DeleteToolRequest' }),
   },
 })
 
@@ -195,7 +200,7 @@ export const toolRequestsCommands = () =>
         description: 'Show one call with its parameters, as the client that runs it needs them.',
         examples: [`parley tool-requests show ${exampleId}`],
         about: requestWord,
-        text: ({ request, parameters }) => factLines({ ...request, parameters }),
+        text: ({ request, parameters }) => formatFieldRows({ ...request, parameters }),
       },
       submit: {
         name: 'submit',

@@ -20,7 +20,7 @@ export function findConnection(
 }
 
 /** Rejected by its headers, and nothing of the body was read. Undefined: the body is worth reading. */
-export function screenWebhook(
+export function screenWebhookHeaders(
   deps: Pick<AppDeps, 'gateway' | 'rejections'>,
   at: GatewayConnection,
   head: RequestHead,
@@ -95,14 +95,14 @@ export async function deliverInbound(
   arrival: RawRequest,
 ): Promise<ListenResult> {
   try {
-    return toListenAnswer(await receiveRawRequest(deps, at, arrival))
+    return toListenResult(await receiveRawRequest(deps, at, arrival))
   } catch (error) {
     if (isGatewayError(error, 'storage_refused_row')) return { kind: 'unreadable', reason: error.code }
     return { kind: 'later', reason: isGatewayError(error) ? error.code : 'internal' }
   }
 }
 
-function toListenAnswer(received: Received): ListenResult {
+function toListenResult(received: Received): ListenResult {
   switch (received.kind) {
     case 'stored':
       return {

@@ -4,13 +4,13 @@ import type { Context, Hono } from 'hono'
 import * as z from 'zod'
 import { parseAddress } from '../contract/index.ts'
 import type { AgentUrls, WebFinger } from '../contract/optional-verbs.ts'
-import { hasTokenIssuers, protectedResource, resourcePath } from '../identity/issuers/token-issuers.ts'
+import { hasTokenIssuers, resourcePath, toProtectedResource } from '../identity/issuers/token-issuers.ts'
 import { agentJrd, type Jrd } from '../identity/webfinger.ts'
 import type { GatewayConnection } from '../turns/gateway-connection.ts'
 import type { AppDeps } from './deps.ts'
-import { failureAnswer, jsonBodyAnswer, toResponse } from './http-answers.ts'
+import { answerToResponse, failureAnswer, jsonBodyAnswer } from './http-answers.ts'
 import { apiNotFound } from './identify-caller.ts'
-import { defineResource, operation } from './resource.ts'
+import { defineOperation, defineResource } from './resource.ts'
 
 /** Public, also for pages of other origins. */
 const anyOriginHeaders = { 'access-control-allow-origin': '*' } as const
@@ -36,7 +36,7 @@ export const discovery = defineResource({
   audience: 'anybody',
   isServed: ({ gateway }) => gateway.connections.some(({ adapter }) => adapter.webfinger !== undefined),
   operations: {
-    find: operation({
+    find: defineOperation({
       method: 'get',
       path: '/.well-known/webfinger',
       id: 'findAgent',
@@ -71,7 +71,7 @@ async function answerWebfinger(
   const rels = context.req.queries('rel') ?? []
   const links = rels.length === 0 ? found.links : found.links.filter(({ rel }) => rels.includes(rel))
   const headers = { 'content-type': 'application/jrd+json; charset=utf-8', 'cache-control': 'public, max-age=300' }
-  return toResponse({ ...jsonBodyAnswer(200, { ...found, links }), headers: { ...headers, ...anyOriginHeaders } })
+  return answerToResponse({ ...jsonBodyAnswer(200, { ...found, links }), headers: { ...headers, ...anyOriginHeaders } })
 }
 
 async function findJrd(
@@ -117,7 +117,7 @@ function readWebfingerResource(
 
 function webfingerRefusal(code: 'bad_request' | 'not_found' | 'content_erased', words: string): Response {
   const { headers, ...rest } = failureAnswer(code, words)
-  return toResponse({ ...rest, headers: { ...headers, ...anyOriginHeaders } })
+  return answerToResponse({ ...rest, headers: { ...headers, ...anyOriginHeaders } })
 }
 
 // GET /.well-known/adapter-card: the public key by which others check what this gateway attests about people.
@@ -129,7 +129,7 @@ export function addAdapterCardRoute(app: Hono, { gateway }: Pick<AppDeps, 'gatew
     const card = await gateway.connectorCard()
     if (card === undefined) return void (await next())
     const document = jsonBodyAnswer(200, card)
-    return toResponse({ ...document, headers: { ...document.headers, 'cache-control': 'public, max-age=300' } })
+    return answerToResponse({ ...document, headers: { ...document.headers, 'cache-control': 'public, max-age=300' } })
   })
 }
 
@@ -154,7 +154,7 @@ export const tokenIssuers = defineResource({
   audience: 'anybody',
   isServed: (deps) => deps.tokenIssuers !== undefined && hasTokenIssuers(deps.tokenIssuers),
   operations: {
-    get: operation({
+    get: defineOperation({
       method: 'get',
       path: resourcePath,
       id: 'getProtectedResource',
@@ -163,7 +163,7 @@ export const tokenIssuers = defineResource({
       output: resourceOutput,
       respond: answerResourceMetadata,
     }),
-    getAt: operation({
+    getAt: defineOperation({
       method: 'get',
       path: `${resourcePath}/*`,
       id: 'getProtectedResourceAt',
@@ -181,6 +181,6 @@ function answerResourceMetadata(deps: ResourceDeps, context: Context): Response 
   const path = pathname.slice(resourcePath.length)
   if (!plainPath.test(path) || deps.tokenIssuers === undefined) throw apiNotFound()
   const resource = `${deps.publicUrl === undefined ? origin : new URL(deps.publicUrl).origin}${path}`
-  const document = jsonBodyAnswer(200, protectedResource(deps.tokenIssuers, resource))
-  return toResponse({ ...document, headers: { ...document.headers, 'cache-control': 'public, max-age=300' } })
+  const document = jsonBodyAnswer(200, toProtectedResource(deps.tokenIssuers, resource))
+  return answerToResponse({ ...document, headers: { ...document.headers, 'cache-control': 'public, max-age=300' } })
 }

@@ -8,7 +8,7 @@ import { exitCodes } from './command-error.ts'
 import { loadConfigFromDisk } from './load-config.ts'
 import { operationNode, tableLines } from './operation-command.ts'
 import { type AskOperation, operatorCommand } from './operator-command.ts'
-import { print, printableLine } from './output.ts'
+import { printAnswer, printableLine } from './output.ts'
 
 // `parley audit config` has exit code 1 when a finding is critical.
 
@@ -36,7 +36,11 @@ export const auditConfigCommand = operatorCommand({
 
 function printFindings(isJson: boolean | undefined, answer: ConfigFindings): void {
   const { findings } = answer
-  print(isJson, answer, findings.length === 0 ? 'Nothing weak was found.' : findings.map(findingText).join('\n\n'))
+  printAnswer(
+    isJson,
+    answer,
+    findings.length === 0 ? 'Nothing weak was found.' : findings.map(findingText).join('\n\n'),
+  )
   if (findings.some(({ severity }) => severity === 'critical')) process.exitCode = exitCodes.failed
 }
 
@@ -72,7 +76,7 @@ async function followAudit(ask: AskOperation, filter: object, isJson: boolean): 
     const page = await ask(list, { ...filter, limit: 500, after, before: undefined })
     for (const line of page.lines.filter((each) => !shown.has(each.seq))) {
       shown.set(line.seq, line.at)
-      print(isJson, line, auditRowText(line))
+      printAnswer(isJson, line, auditRowText(line))
     }
     const newest = page.lines.at(-1)
     const settled = [...shown].filter(

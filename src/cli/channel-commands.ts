@@ -11,12 +11,12 @@ import type {
   OperatingCommand,
 } from '../contract/index.ts'
 import { isGatewayError } from '../lib/errors.ts'
-import { CommandError, exitCodes, wrongUsage } from './command-error.ts'
+import { CommandError, exitCodes, usageError } from './command-error.ts'
 import { defineCommand, type Group, type Node } from './command-line.ts'
 import { confirmOrAbort, yesArg } from './flags.ts'
 import { configArg, loadConfigFromDisk } from './load-config.ts'
 import { type CallGateway, operatorCommand } from './operator-command.ts'
-import { jsonArg, print } from './output.ts'
+import { jsonArg, printAnswer } from './output.ts'
 
 export function channelGroup({ channel, description, commands }: ChannelCommands): Group {
   const examples = commands.flatMap((each) => each.examples.slice(0, 1))
@@ -25,7 +25,7 @@ export function channelGroup({ channel, description, commands }: ChannelCommands
 
 function channelNode(channel: string, given: ChannelCommands['commands'][number]): Node {
   if ('commands' in given) return { ...given, commands: given.commands.map((each) => channelNode(channel, each)) }
-  return 'operate' in given ? channelOperation(channel, given, asUsageError) : channelCommand(channel, given)
+  return 'operate' in given ? channelOperation(channel, given, throwBadRequestAsUsage) : channelCommand(channel, given)
 }
 
 function channelCommand(channel: string, { name, description, examples, flags, run }: ChannelCommand): Node {
@@ -38,23 +38,23 @@ function channelCommand(channel: string, { name, description, examples, flags, r
     args,
     async run(given) {
       const { config } = given
-      const context = createCommandDesk(channel, typeof config === 'string' ? config : undefined)
-      const { value, text, problem } = await asUsageError(() => run(given as CommandFlags, context))
-      print(given['json'] === true, value, text)
+      const context = createCommandContext(channel, typeof config === 'string' ? config : undefined)
+      const { value, text, problem } = await throwBadRequestAsUsage(() => run(given as CommandFlags, context))
+      printAnswer(given['json'] === true, value, text)
       if (problem !== undefined) throw new CommandError(exitCodes.failed, 'check_failed', problem)
     },
   })
 }
 
-async function asUsageError<T>(work: () => Promise<T>): Promise<T> {
+async function throwBadRequestAsUsage<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    throw isGatewayError(error) && error.code === 'bad_request' ? wrongUsage(error.message) : error
+    throw isGatewayError(error) && error.code === 'bad_request' ? usageError(error.message) : error
   }
 }
 
-function createCommandDesk(channel: string, file: string | undefined): CommandContext {
+function createCommandContext(channel: string, file: string | undefined): CommandContext {
   return {
     environment: process.env,
     fetch,
@@ -94,7 +94,7 @@ function channelOperation(channel: string, given: OperatingCommand, inUsage: InU
     },
     async run({ args: all, callGateway, show, isOffline }) {
       const words = all as CommandFlags
-      const context = createOperatorDesk(`${channel}/${String(words['connection'])}`, callGateway, isOffline)
+      const context = createOperatingContext(`${channel}/${String(words['connection'])}`, callGateway, isOffline)
       const { value, text, problem } = await inUsage(() => given.operate(words, context))
       show(value, text)
       if (problem !== undefined) throw new CommandError(exitCodes.failed, 'check_failed', problem)
@@ -102,7 +102,7 @@ function channelOperation(channel: string, given: OperatingCommand, inUsage: InU
   })
 }
 
-function createOperatorDesk(connection: string, callGateway: CallGateway, isOffline: boolean): OperatingContext {
+function createOperatingContext(connection: string, callGateway: CallGateway, isOffline: boolean): OperatingContext {
   const at = connection.split('/').map(encodeURIComponent).join('/')
   return {
     isOffline,
@@ -116,7 +116,7 @@ function createOperatorDesk(connection: string, callGateway: CallGateway, isOffl
 
 async function readTextFile(path: string, maxBytes: number): Promise<string> {
   const file = await open(path).catch(() => {
-    throw wrongUsage(`${path} cannot be read; name a file that is there`)
+    throw usageError(`${path} cannot be read; name a file that is there`)
   })
   try {
     // One byte more tells whether there are more: the size of a pipe is not known.
@@ -127,11 +127,11 @@ async function readTextFile(path: string, maxBytes: number): Promise<string> {
       length += bytesRead
       isMore = bytesRead > 0
     }
-    if (length > maxBytes) throw wrongUsage(`${path} has more than ${maxBytes} bytes; split it`)
+    if (length > maxBytes) throw usageError(`${path} has more than ${maxBytes} bytes; split it`)
     return bytes.toString('utf8', 0, length)
   } catch (error) {
     if (error instanceof CommandError) throw error
-    throw wrongUsage(`${path} cannot be read; name a file`)
+    throw usageError(`${path} cannot be read; name a file`)
   } finally {
     await file.close()
   }

@@ -37,6 +37,6 @@ export class CommandError extends Error {
   }
 }
 
-export function wrongUsage(message: string): CommandError {
+export function usageError(message: string): CommandError {
   return new CommandError(exitCodes.usage, 'usage', message)
 }

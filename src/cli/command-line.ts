@@ -1,14 +1,14 @@
 // The command line parser: from arguments to one command, found, checked, run. Anything unknown is an error, never ignored.
 import { parseArgs as parseStrictly, stripVTControlCharacters } from 'node:util'
 import { type ArgsDef, type CommandDef, type ParsedArgs, parseArgs, renderUsage } from 'citty'
-import { type CommandError, exitCodeHelp, exitCodes, wrongUsage } from './command-error.ts'
+import { type CommandError, exitCodeHelp, exitCodes, usageError } from './command-error.ts'
 import { describeProblem } from './load-config.ts'
-import { print, printPainted, printRemark } from './output.ts'
+import { printAnswer, printPainted, printRemark } from './output.ts'
 
 export async function runCli(root: Group, version: string, words: readonly string[]): Promise<number> {
   try {
     if (words.length === 1 && (words[0] === '--version' || words[0] === '-v')) {
-      print(false, undefined, version)
+      printAnswer(false, undefined, version)
       return exitCodes.ok
     }
     const { node, path, rest } = findCommand(root, words)
@@ -35,8 +35,8 @@ function findCommand(root: Group, words: readonly string[]): Found {
   let rest = words
   while ('commands' in node) {
     const [word] = rest
-    const named: Node | undefined = node.commands.find((each) => isNamed(each, word))
-    const next: Node | undefined = named ?? fallbackCommand(node, rest)
+    const named: Node | undefined = node.commands.find((each) => hasNameOrAlias(each, word))
+    const next: Node | undefined = named ?? findFallbackCommand(node, rest)
     if (next === undefined) break
     path.push(node.name)
     node = next
@@ -45,12 +45,12 @@ function findCommand(root: Group, words: readonly string[]): Found {
   return { node, path, rest }
 }
 
-export function isNamed(node: Node, word: string | undefined): boolean {
+export function hasNameOrAlias(node: Node, word: string | undefined): boolean {
   return node.name === word || ('commands' in node && word !== undefined && node.aliases?.includes(word) === true)
 }
 
 /** Flags alone are flags of the fallback; help is about the group. */
-function fallbackCommand({ commands, fallback }: Group, rest: readonly string[]): Node | undefined {
+function findFallbackCommand({ commands, fallback }: Group, rest: readonly string[]): Node | undefined {
   const isAsked = rest.every((word) => word !== '--help' && word !== '-h') && rest[0]?.startsWith('-') !== false
   return isAsked ? commands.find((each) => each.name === fallback) : undefined
 }
@@ -59,7 +59,7 @@ function incompleteCommandError(node: Group, path: readonly string[], rest: read
   const name = [...path, node.name].join(' ')
   const known = node.commands.map((each) => each.name).join(', ')
   const [word] = rest
-  return wrongUsage(
+  return usageError(
     word === undefined
       ? `${name} needs a command: ${known}; see ${name} --help`
       : `unknown ${word.startsWith('-') ? 'flag' : 'command'} ${word}; ${name} knows ${known}; see ${name} --help`,
@@ -78,15 +78,15 @@ function checkArguments(node: Command<never>, name: string, words: readonly stri
     parseStrictly({ args: [...words], options, allowPositionals: true, strict: true }),
   )
   const surplus = given.positionals[wanted.length]
-  if (surplus !== undefined) throw wrongUsage(`${surplus} is one word too many; see ${name} --help`)
+  if (surplus !== undefined) throw usageError(`${surplus} is one word too many; see ${name} --help`)
   const missing = wanted.slice(given.positionals.length).find(([, arg]) => arg.required !== false)
-  if (missing !== undefined) throw wrongUsage(`<${missing[0].toUpperCase()}> is missing; see ${name} --help`)
+  if (missing !== undefined) throw usageError(`<${missing[0].toUpperCase()}> is missing; see ${name} --help`)
   for (const [flag, arg] of flags) {
     const value = given.values[flag]
-    if (value === undefined && arg.required === true) throw wrongUsage(`--${flag} is missing; see ${name} --help`)
+    if (value === undefined && arg.required === true) throw usageError(`--${flag} is missing; see ${name} --help`)
     if (arg.type === 'enum' && value !== undefined && !(arg.options ?? []).includes(String(value)))
-      throw wrongUsage(`--${flag} must be one of ${(arg.options ?? []).join(', ')}; see ${name} --help`)
-    if (value === '') throw wrongUsage(`--${flag} needs a value; see ${name} --help`)
+      throw usageError(`--${flag} must be one of ${(arg.options ?? []).join(', ')}; see ${name} --help`)
+    if (value === '') throw usageError(`--${flag} needs a value; see ${name} --help`)
   }
 }
 
@@ -96,14 +96,14 @@ function parseOrWrongUsage<T>(name: string, parse: () => T): T {
   } catch (error) {
     // Node's own words, up to its advice about writing positional arguments.
     const text = error instanceof Error ? (error.message.split(/\. |\n/)[0] ?? '') : ''
-    throw wrongUsage(`${text.replace(/^Unknown option '([^']*)'$/, 'unknown flag $1')}; see ${name} --help`)
+    throw usageError(`${text.replace(/^Unknown option '([^']*)'$/, 'unknown flag $1')}; see ${name} --help`)
   }
 }
 
 /** Errors for people: what is wrong and what to do, without a stack; the same as JSON where JSON was asked for. */
 function printProblem(error: unknown, isJson: boolean): number {
   const { code, message, exitCode } = describeProblem(error)
-  if (isJson) print(true, { error: { code, remedy: message } }, '')
+  if (isJson) printAnswer(true, { error: { code, remedy: message } }, '')
   // The configuration's problems stand one a line; they are ours.
   printRemark(`parley: ${message}`)
   return exitCode
@@ -140,7 +140,7 @@ export function defineCommand<const Args extends ArgsDef>(given: Command<Args>):
 /** `path` is what was typed before the command's own name. */
 async function helpText(node: Node, path: readonly string[], isColoured: boolean): Promise<string> {
   const parent: CommandDef = { meta: { name: path.join(' ') } }
-  const usage = await renderUsage(asCitty(node), path.length === 0 ? undefined : parent)
+  const usage = await renderUsage(toCittyCommand(node), path.length === 0 ? undefined : parent)
   const lines = [
     usage.trimEnd(),
     '',
@@ -157,10 +157,10 @@ async function helpText(node: Node, path: readonly string[], isColoured: boolean
   return isColoured ? text : stripVTControlCharacters(text).replace(/ +$/gm, '')
 }
 
-function asCitty(node: Node): CommandDef {
+function toCittyCommand(node: Node): CommandDef {
   const meta = { name: node.name, description: node.description }
   if (!('commands' in node)) return { meta, args: commandArgs(node) }
-  return { meta, subCommands: Object.fromEntries(node.commands.map((each) => [each.name, asCitty(each)])) }
+  return { meta, subCommands: Object.fromEntries(node.commands.map((each) => [each.name, toCittyCommand(each)])) }
 }
 
 function commandArgs(node: Command<never>): ArgsDef {

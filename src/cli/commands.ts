@@ -3,12 +3,12 @@ import { channelCommands } from '../channels.ts'
 import type { ChannelCommands } from '../contract/index.ts'
 import { auditConfigCommand, auditListCommand } from './audit.ts'
 import { channelGroup } from './channel-commands.ts'
-import { isNamed, runCli, version } from './command-line.ts'
+import { hasNameOrAlias, runCli, version } from './command-line.ts'
 import { backupCommand, migrateCommand, restoreCommand } from './database.ts'
 import { explainCommand } from './explain.ts'
 import { describeProblem, readConfigFile } from './load-config.ts'
 import { deadLettersCommands, retryCommand } from './messages.ts'
-import { resourceCommand, resourceGroup, resourceNodes } from './operation-command.ts'
+import { resourceCommand, resourceGroup, resourceToNodes } from './operation-command.ts'
 import { printRemark } from './output.ts'
 import { eraseCommand, unblockCommand } from './people.ts'
 import { shown } from './resources.ts'
@@ -35,7 +35,7 @@ const root = {
     replayCommand,
     resourceGroup(shown.approvals),
     resourceGroup(shown.toolRequests),
-    resourceGroup(shown.sessions, resourceNodes(shown.takeovers)),
+    resourceGroup(shown.sessions, resourceToNodes(shown.takeovers)),
     resourceGroup(shown.attachments),
     resourceGroup(shown.pairings),
     resourceGroup(shown.grants, [unblockCommand]),
@@ -51,7 +51,8 @@ const root = {
 /** Writes to the streams of this process, and answers the exit code. */
 export async function runParley(words: readonly string[]): Promise<number> {
   const [word] = words
-  const isUnknown = word !== undefined && /^[a-z]/.test(word) && !root.commands.some((each) => isNamed(each, word))
+  const isUnknown =
+    word !== undefined && /^[a-z]/.test(word) && !root.commands.some((each) => hasNameOrAlias(each, word))
   // Only a word that is none of ours is worth loading the configuration for.
   const added = isUnknown ? await commandsOfConfig(words) : []
   return runCli({ ...root, commands: [...root.commands, ...added.map(channelGroup)] }, version, words)

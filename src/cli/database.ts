@@ -19,7 +19,7 @@ import { CommandError, exitCodes, isDatabaseUnavailable } from './command-error.
 import { defineCommand, version } from './command-line.ts'
 import { confirmOrAbort, yesArg } from './flags.ts'
 import { configArg, loadConfigFromDisk, migrationsFolder } from './load-config.ts'
-import { formatInstant, jsonArg, print, printRemark, withProgress } from './output.ts'
+import { formatInstant, jsonArg, printAnswer, printRemark, withProgress } from './output.ts'
 
 export const backupCommand = defineCommand({
   name: 'backup',
@@ -60,7 +60,7 @@ export const backupCommand = defineCommand({
           }),
         ),
     )
-    print(args.json, backupReportJson(report, out), backupReportText(report, out))
+    printAnswer(args.json, backupReportJson(report, out), backupReportText(report, out))
   },
 })
 
@@ -211,7 +211,7 @@ export const restoreCommand = defineCommand({
           }),
         ),
     )
-    print(args.json, restoreReportJson(report), restoreReportText(report, into))
+    printAnswer(args.json, restoreReportJson(report), restoreReportText(report, into))
   },
 })
 
@@ -281,6 +281,6 @@ export const migrateCommand = defineCommand({
       })
       await opened.close()
     })
-    print(args.json, { ok: true }, 'The database is up to date.')
+    printAnswer(args.json, { ok: true }, 'The database is up to date.')
   },
 })

@@ -33,7 +33,7 @@ export const explainCommand = operatorCommand({
     // The same, but for fields that are left out: a schema calls them undefined.
     const answer = (await ask(explain, { id: args.id, connection: args.connection })) as ExplainAnswer
     if (args.json === true) show(answer, '')
-    else printPainted(`${explainText(args.id, answer, terminalStyle()).trimEnd()}\n`)
+    else printPainted(`${explainText(args.id, answer, readTerminalStyle()).trimEnd()}\n`)
     // Several things go by the id: it is for the operator to choose.
     if ('candidates' in answer) process.exitCode = exitCodes.failed
   },
@@ -46,7 +46,7 @@ function explainText(id: string, answer: ExplainAnswer, look: StoryLook): string
 }
 
 /** Colour is for eyes: never in a pipe, and not where it is unwanted. */
-function terminalStyle(): StoryLook {
+function readTerminalStyle(): StoryLook {
   const { isTTY, columns } = process.stdout
   const isColourful = isTTY === true && (process.env['NO_COLOR'] ?? '') === ''
   return { isColourful, columns: Math.min(columns || 100, 120), now: Date.now() }

@@ -1,7 +1,7 @@
 // Durations, times and confirmations that several commands share.
 
 import process from 'node:process'
-import { CommandError, exitCodes, wrongUsage } from './command-error.ts'
+import { CommandError, exitCodes, usageError } from './command-error.ts'
 import { printableLine } from './output.ts'
 
 // Durations as people type them: 45m, 12h, 30d, 8w.
@@ -18,7 +18,7 @@ function parseDurationMs(text: string): number | undefined {
 export function expiryMs(expires: string | undefined): number | null {
   if (expires === undefined) return null
   const lifeMs = parseDurationMs(expires) ?? 0
-  if (lifeMs === 0) throw wrongUsage('--expires must be a number with m, h, d or w after it, such as 30d')
+  if (lifeMs === 0) throw usageError('--expires must be a number with m, h, d or w after it, such as 30d')
   return lifeMs
 }
 
@@ -26,7 +26,7 @@ export function expiryMs(expires: string | undefined): number | null {
 export function parseTimeFlag(flag: string, text: string): string {
   const spanMs = parseDurationMs(text)
   const at = spanMs === undefined ? Date.parse(text) : Date.now() - spanMs
-  if (Number.isNaN(at)) throw wrongUsage(`--${flag} must be a time such as 2026-01-31, or a span such as 12h`)
+  if (Number.isNaN(at)) throw usageError(`--${flag} must be a time such as 2026-01-31, or a span such as 12h`)
   return new Date(at).toISOString()
 }
 
@@ -39,7 +39,7 @@ export const yesArg = {
 export async function confirmOrAbort(question: string, isAgreed: boolean | undefined): Promise<void> {
   if (isAgreed === true) return
   if (process.stdin.isTTY !== true || process.stderr.isTTY !== true)
-    throw wrongUsage(`there is no terminal to ask on; add --yes to say: ${question.replace(/\?$/, '')}`)
+    throw usageError(`there is no terminal to ask on; add --yes to say: ${question.replace(/\?$/, '')}`)
   const prompts = await import('@clack/prompts')
   const answer = await prompts.confirm({
     message: printableLine(question),

@@ -1,6 +1,6 @@
 // Commands about messages that take more than one request: many deliveries sent again, and messages that ended without an answer.
 import { deadLetters, deliveries } from '../api/messages.ts'
-import { CommandError, exitCodes, wrongUsage } from './command-error.ts'
+import { CommandError, exitCodes, usageError } from './command-error.ts'
 import type { Group } from './command-line.ts'
 import { confirmOrAbort, parseTimeFlag, yesArg } from './flags.ts'
 import { operatorCommand } from './operator-command.ts'
@@ -72,16 +72,16 @@ type RetryFlags = {
 
 function requireOnlyId({ state, since, connection, limit }: RetryFlags): void {
   const isMany = [state, since, connection, limit].some((flag) => flag !== undefined)
-  if (isMany) throw wrongUsage('give either <ID>, or --state and --since for many')
+  if (isMany) throw usageError('give either <ID>, or --state and --since for many')
 }
 
 function retryFilter({ state, since, connection, limit = '100' }: RetryFlags) {
   if (state === undefined || since === undefined)
-    throw wrongUsage('<ID> is missing; or name many with --state and --since')
+    throw usageError('<ID> is missing; or name many with --state and --since')
   const known = (['unknown', 'refused', 'dead'] as const).find((each) => each === state)
-  if (known === undefined) throw wrongUsage('--state must be one of unknown, refused, dead')
+  if (known === undefined) throw usageError('--state must be one of unknown, refused, dead')
   if (!/^\d{1,3}$/.test(limit) || Number(limit) < 1 || Number(limit) > 500)
-    throw wrongUsage('--limit must be a whole number from 1 to 500')
+    throw usageError('--limit must be a whole number from 1 to 500')
   const named = connection === undefined ? {} : { connection }
   return { state: known, since: parseTimeFlag('since', since), limit: Number(limit), ...named }
 }

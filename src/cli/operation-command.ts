@@ -2,10 +2,10 @@
 import type { ArgDef, ArgsDef } from 'citty'
 import * as z from 'zod'
 import { type AnyCommand, type CommandArgs, type CommandFacts, type FlagRule, formatInstant } from '../api/command.ts'
-import { type AnyOperation, idSchema, misfitText, pathParams } from '../api/resource.ts'
+import { type AnyOperation, idSchema, issueText, pathParams } from '../api/resource.ts'
 import { isGatewayError } from '../lib/errors.ts'
 import { splitCommaList } from '../lib/index.ts'
-import { wrongUsage } from './command-error.ts'
+import { usageError } from './command-error.ts'
 import type { Group, Node } from './command-line.ts'
 import { confirmOrAbort, expiryMs, parseTimeFlag, yesArg } from './flags.ts'
 import { type OperatorContext, operatorCommand } from './operator-command.ts'
@@ -26,17 +26,17 @@ export function resourceGroup(
     examples,
     ...(aliases === undefined ? {} : { aliases }),
     ...(fallback === undefined ? {} : { fallback }),
-    commands: [...before, ...resourceNodes(resource).filter((each) => !replaced.includes(each.name)), ...more],
+    commands: [...before, ...resourceToNodes(resource).filter((each) => !replaced.includes(each.name)), ...more],
   }
 }
 
-export function resourceNodes({ name, commands }: ShownResource): readonly Node[] {
+export function resourceToNodes({ name, commands }: ShownResource): readonly Node[] {
   return commands.map(({ operation, command }) => operationNode(name, operation, command))
 }
 
 /** A resource of one command, which goes by its name. */
 export function resourceCommand(resource: ShownResource): Node {
-  const [only] = resourceNodes(resource)
+  const [only] = resourceToNodes(resource)
   if (only === undefined) throw new TypeError(`${resource.name} has no command`)
   return only
 }
@@ -79,7 +79,7 @@ export function operationNode(
       const answer = await context.ask(operation, { ...input, ...whenPrinted } as never, options)
       const facts = { args, isOffline: context.isOffline }
       context.show(
-        shownValue(answer, words, args),
+        addArgumentsToOk(answer, words, args),
         answerText(command, answer, facts, nextPageText(typed, fields, args, answer)),
       )
     },
@@ -167,13 +167,15 @@ function fieldSchemas({ query, body }: AnyOperation): FieldSchemas {
   }
   const json = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Json
   const shapes = json.anyOf ?? [json]
-  const plain = (each: Json): FieldSchema => {
+  const unwrapNullable = (each: Json): FieldSchema => {
     const [only] = each.anyOf?.filter(({ type }) => type !== 'null') ?? []
     return { ...only, ...each }
   }
   return {
     properties: Object.fromEntries(
-      shapes.flatMap(({ properties = {} }) => Object.entries(properties).map(([name, each]) => [name, plain(each)])),
+      shapes.flatMap(({ properties = {} }) =>
+        Object.entries(properties).map(([name, each]) => [name, unwrapNullable(each)]),
+      ),
     ),
     required: shapes.length > 1 ? [] : (json.required ?? []),
   }
@@ -192,28 +194,28 @@ function readInput(
     return sent === undefined ? [] : [[field.name, sent] as const]
   })
   const input: Record<string, unknown> = { ...Object.fromEntries(given), ...command.fixed }
-  const wordOf = (name: string): string => {
+  const formatArgumentName = (name: string): string => {
     const field = fields.find((each) => each.name === name.split('.')[0])
     if (field === undefined) return name
     return field.isWord ? `<${field.flag.toUpperCase()}>` : `--${field.flag}`
   }
   const inPath = pathParams(operation.path)
-  for (const name of inPath) check(operation.params?.[name] ?? idSchema, input[name], wordOf, name)
+  for (const name of inPath) throwIfMisfit(operation.params?.[name] ?? idSchema, input[name], formatArgumentName, name)
   const rest = Object.fromEntries(Object.entries(input).filter(([name]) => !inPath.includes(name)))
   const schema: z.ZodType | undefined = operation.body?.schema ?? operation.query
   if (schema instanceof z.ZodUnion && !schema.safeParse(rest).success) {
     const flags = fields.filter(({ isWord }) => !isWord).map(({ flag }) => `--${flag}`)
-    throw wrongUsage(`give either ${flags.join(' or ')}`)
+    throw usageError(`give either ${flags.join(' or ')}`)
   }
-  if (schema !== undefined) check(schema, rest, wordOf)
+  if (schema !== undefined) throwIfMisfit(schema, rest, formatArgumentName)
   return input
 }
 
-function check(schema: z.ZodType, value: unknown, wordOf: (name: string) => string, name?: string): void {
+function throwIfMisfit(schema: z.ZodType, value: unknown, wordOf: (name: string) => string, name?: string): void {
   const [issue] = schema.safeParse(value).error?.issues ?? []
   if (issue === undefined) return
   const path = name === undefined ? issue.path : [name]
-  throw wrongUsage(misfitText({ ...issue, path }, wordOf))
+  throw usageError(issueText({ ...issue, path }, wordOf))
 }
 
 function fieldValue({ flag, rule, schema }: CommandField, value: string | boolean, isBody: boolean): unknown {
@@ -239,15 +241,15 @@ function parseFlag(flag: string, text: string, parse: (text: string) => unknown)
   try {
     return parse(text)
   } catch (error) {
-    if (isGatewayError(error)) throw wrongUsage(`--${flag} ${error.message}`)
-    throw wrongUsage(`--${flag} must be JSON, such as {"ok":true} or "text"`)
+    if (isGatewayError(error)) throw usageError(`--${flag} ${error.message}`)
+    throw usageError(`--${flag} must be JSON, such as {"ok":true} or "text"`)
   }
 }
 
 // The answer.
 
 /** A bare ok says also what it was done to. */
-function shownValue(answer: object, words: readonly CommandField[], args: CommandArgs): object {
+function addArgumentsToOk(answer: object, words: readonly CommandField[], args: CommandArgs): object {
   if (!('ok' in answer)) return answer
   return { ...Object.fromEntries(words.map(({ name, flag }) => [name, args[flag]])), ...answer }
 }

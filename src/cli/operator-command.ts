@@ -4,8 +4,8 @@ import { type AnyOperation, buildRequest, type OperationInput, type OperationOut
 import { CommandError, type ExitCode, exitCodes } from './command-error.ts'
 import { defineCommand, type Node } from './command-line.ts'
 import { configArg } from './load-config.ts'
-import { jsonArg, print, printableLine, withProgress } from './output.ts'
-import { type GatewayAnswer, type ReachedGateway, reachGateway } from './reach-gateway.ts'
+import { jsonArg, printAnswer, printableLine, withProgress } from './output.ts'
+import { connectToGateway, type GatewayAnswer, type ReachedGateway } from './reach-gateway.ts'
 import { withCommandNames } from './resources.ts'
 
 const operatorArgs = {
@@ -76,7 +76,7 @@ export function operatorCommand<const Args extends ArgsDef>(given: OperatorComma
         allowHttp: all['allow-http'],
         config: all.config,
       }
-      const reached = await withProgress('looking for the gateway', () => reachGateway(where))
+      const reached = await withProgress('looking for the gateway', () => connectToGateway(where))
       try {
         const callGateway: CallGateway = (method, path, more = {}) => sendToGatewayApi(reached, method, path, more)
         await run({
@@ -86,7 +86,7 @@ export function operatorCommand<const Args extends ArgsDef>(given: OperatorComma
             const { method: verb, path, body } = buildRequest(operation, input as Readonly<Record<string, unknown>>)
             return callGateway(verb, path, { ...more, ...(body === undefined ? {} : { body }) })
           },
-          show: (value, text) => print(all.json, value, text),
+          show: (value, text) => printAnswer(all.json, value, text),
           isOffline: reached.via === 'offline',
         })
       } finally {
@@ -127,17 +127,17 @@ const exitCodeFor: Readonly<Record<number, ExitCode>> = {
 
 function toCommandError(answer: GatewayAnswer, body: unknown, via: ReachedGateway['via']): CommandError {
   const error = typeof body === 'object' && body !== null && 'error' in body ? body.error : undefined
-  const field = (name: string): string => {
+  const readErrorField = (name: string): string => {
     const value = typeof error === 'object' && error !== null ? Reflect.get(error, name) : undefined
     return typeof value === 'string' ? value : ''
   }
   const remedy =
-    field('remedy') || `the address answered ${answer.status} and is perhaps no Parley gateway; check --url`
+    readErrorField('remedy') || `the address answered ${answer.status} and is perhaps no Parley gateway; check --url`
   // Without a gateway it is the database that went away while it was asked.
   const isAway = via === 'offline' && answer.status === 503
   const exitCode = isAway ? exitCodes.unreachable : (exitCodeFor[answer.status] ?? exitCodes.failed)
   // It may quote what people sent.
-  return new CommandError(exitCode, field('code') || 'failed', printableLine(withCommandNames(remedy)))
+  return new CommandError(exitCode, readErrorField('code') || 'failed', printableLine(withCommandNames(remedy)))
 }
 
 function parseJsonBody({ body }: GatewayAnswer): unknown {

@@ -15,7 +15,7 @@ const againMs = 10_000
 const colour = /(\u001b\[[0-9]{1,3}m)/
 
 /** stdout is for the answer alone; everything else goes to stderr. */
-export function print(isJson: boolean | undefined, value: unknown, text: string): void {
+export function printAnswer(isJson: boolean | undefined, value: unknown, text: string): void {
   process.stdout.write(isJson === true ? `${printableJson(JSON.stringify(value))}\n` : `${printableLines(text)}\n`)
 }
 

@@ -52,10 +52,13 @@ export const eraseCommand = operatorCommand({
     const { principal } = args
     if (args['dry-run'] === true) {
       const { removed } = await ask(erasure.operations.erase, { principal, dryRun: true })
-      return show({ isDone: false, removed }, removedText(removed, 'There is', `Nothing is stored about ${principal}.`))
+      return show(
+        { isDone: false, removed },
+        formatRemovedCounts(removed, 'There is', `Nothing is stored about ${principal}.`),
+      )
     }
     const removed = await eraseAll(ask, principal)
-    show({ isDone: true, removed }, removedText(removed, 'Removed', `Nothing was stored about ${principal}.`))
+    show({ isDone: true, removed }, formatRemovedCounts(removed, 'Removed', `Nothing was stored about ${principal}.`))
   },
 })
 
@@ -102,7 +105,7 @@ const removedKinds: Readonly<Record<keyof ErasedCounts, string>> = {
   principals: 'names in the audit log (its lines stay, without a name)',
 }
 
-function removedText(removed: ErasedCounts, verb: string, none: string): string {
+function formatRemovedCounts(removed: ErasedCounts, verb: string, none: string): string {
   const found = (Object.keys(removedKinds) as (keyof ErasedCounts)[]).filter((kind) => removed[kind] > 0)
   if (found.length === 0) return none
   return [`${verb}:`, ...found.map((kind) => `${String(removed[kind]).padStart(8)}  ${removedKinds[kind]}`)].join('\n')

@@ -11,7 +11,7 @@ import { storedAdminToken } from '../node/gateway-secrets.ts'
 import { createNodeLog } from '../node/log.ts'
 import { startingCode } from '../node/starting-responder.ts'
 import { openOffline } from '../node.ts'
-import { CommandError, exitCodes, wrongUsage } from './command-error.ts'
+import { CommandError, exitCodes, usageError } from './command-error.ts'
 import { loadConfigFromDisk, migrationsFolder } from './load-config.ts'
 
 export type GatewayRequest = {
@@ -42,17 +42,17 @@ export type GatewayTarget = TokenSources & {
   readonly config: string | undefined
 }
 
-export async function reachGateway(where: GatewayTarget): Promise<ReachedGateway> {
+export async function connectToGateway(where: GatewayTarget): Promise<ReachedGateway> {
   const dataDir = process.env['PARLEY_DATA_DIR']?.trim() || '.parley'
   const given = await tokenFromFlags(where)
   if (where.url !== undefined) {
     const url = parseGatewayUrl(where.url, where.allowHttp === true)
-    return reachByUrl(url, given ?? (await localAdminTokenFor(url, dataDir)))
+    return connectByUrl(url, given ?? (await localAdminTokenFor(url, dataDir)))
   }
   const token = given ?? (await localAdminToken(dataDir))
   const until = Date.now() + busyMs
   for (;;) {
-    const reached = await tryToReach(where.config, dataDir, token)
+    const reached = await tryToConnect(where.config, dataDir, token)
     if (reached !== undefined) return reached
     if (Date.now() > until)
       throw unreachableError(
@@ -63,7 +63,7 @@ export async function reachGateway(where: GatewayTarget): Promise<ReachedGateway
 }
 
 /** Undefined: a gateway is just starting, or another command has the database for a moment. */
-async function tryToReach(
+async function tryToConnect(
   configFile: string | undefined,
   dataDir: string,
   token: Secret | undefined,
@@ -71,17 +71,17 @@ async function tryToReach(
   for (const path of await socketPaths(dataDir)) {
     const state = await socketState(path)
     if (state === 'busy') return undefined
-    if (state === 'up') return reachBySocket(path, token)
+    if (state === 'up') return connectBySocket(path, token)
   }
   try {
-    return await reachOffline(configFile, dataDir)
+    return await openOfflineGateway(configFile, dataDir)
   } catch (error) {
     if (isGatewayError(error, 'data_dir_locked')) return undefined
     throw error
   }
 }
 
-function reachByUrl(url: URL, token: Secret): ReachedGateway {
+function connectByUrl(url: URL, token: Secret): ReachedGateway {
   const base = url.href.replace(/\/+$/, '')
   return {
     via: 'url',
@@ -130,7 +130,7 @@ async function socketState(path: string): Promise<'up' | 'busy' | 'gone'> {
   }
 }
 
-function reachBySocket(path: string, token: Secret | undefined): ReachedGateway {
+function connectBySocket(path: string, token: Secret | undefined): ReachedGateway {
   return {
     via: 'socket',
     token,
@@ -159,7 +159,7 @@ function sendOverSocket(socketPath: string, { body, timeoutMs, ...question }: Ga
 }
 
 /** The database is opened as a gateway would; without one there is nothing to look at, and none is made. */
-async function reachOffline(configFile: string | undefined, dataDir: string): Promise<ReachedGateway> {
+async function openOfflineGateway(configFile: string | undefined, dataDir: string): Promise<ReachedGateway> {
   if (!isDatabaseUrlSet() && !existsSync(join(embeddedFolder(dataDir), 'PG_VERSION'))) {
     throw unreachableError(
       `no gateway runs on ${dataDir} and there is no database in it; start one with parley start, or say where with PARLEY_DATA_DIR, DATABASE_URL or --url`,
@@ -195,7 +195,7 @@ const loopbackHost = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
 
 /** A token that was named for this one call: a flag, a file, or PARLEY_TOKEN. */
 async function tokenFromFlags({ token, tokenFile }: TokenSources): Promise<Secret | undefined> {
-  if (token !== undefined && tokenFile !== undefined) throw wrongUsage('give either --token or --token-file, not both')
+  if (token !== undefined && tokenFile !== undefined) throw usageError('give either --token or --token-file, not both')
   if (tokenFile !== undefined) return readTokenFile(tokenFile)
   return secretUnlessBlank(token ?? process.env['PARLEY_TOKEN'])
 }
@@ -224,11 +224,11 @@ async function localAdminTokenFor(url: URL, dataDir: string): Promise<Secret> {
 function parseGatewayUrl(text: string, allowHttp: boolean): URL {
   const url = /^https?:\/\//i.test(text) && URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || url.search !== '' || url.hash !== '')
-    throw wrongUsage('--url must be an address such as http://127.0.0.1:8787')
+    throw usageError('--url must be an address such as http://127.0.0.1:8787')
   if (url.username !== '' || url.password !== '')
-    throw wrongUsage('--url must not hold a name or password; use --token-file or PARLEY_TOKEN')
+    throw usageError('--url must not hold a name or password; use --token-file or PARLEY_TOKEN')
   if (url.protocol === 'http:' && !loopbackHost.test(url.hostname) && !allowHttp)
-    throw wrongUsage(
+    throw usageError(
       `${url.origin} is not encrypted: the token and every answer could be read on the way; use https, or add --allow-http on a network you trust`,
     )
   return url
@@ -241,10 +241,10 @@ function isSameAddress(one: URL, other: URL): boolean {
 
 async function readTokenFile(file: string): Promise<Secret> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw wrongUsage(`--token-file ${file} cannot be read (${error.code ?? 'unknown'}); correct the path`)
+    throw usageError(`--token-file ${file} cannot be read (${error.code ?? 'unknown'}); correct the path`)
   })
   const token = secretUnlessBlank(text)
-  if (token === undefined || /\s/.test(text.trim())) throw wrongUsage(`--token-file ${file} must hold one token alone`)
+  if (token === undefined || /\s/.test(text.trim())) throw usageError(`--token-file ${file} must hold one token alone`)
   return token
 }
 

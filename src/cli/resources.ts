@@ -18,7 +18,7 @@ export type ShownResource = Omit<ResourceCommands<Resource>, 'commands'> & {
   readonly commands: readonly { readonly operation: AnyOperation; readonly command: AnyCommand }[]
 }
 
-function shownResource<Of extends Resource>(resource: Of, shown: ResourceCommands<Of>): ShownResource {
+function bindCommandsToResource<Of extends Resource>(resource: Of, shown: ResourceCommands<Of>): ShownResource {
   const { commands, ...group } = shown
   const operations = resource.operations as Readonly<Record<string, AnyOperation>>
   const entries = Object.entries(commands) as [string, AnyCommand | readonly AnyCommand[]][]
@@ -35,22 +35,22 @@ function shownResource<Of extends Resource>(resource: Of, shown: ResourceCommand
 }
 
 export const shown = {
-  stats: shownResource(stats, statsCommands()),
-  agents: shownResource(agents, agentsCommands()),
-  connections: shownResource(connections, connectionsCommands()),
-  deliveries: shownResource(deliveries, deliveriesCommands()),
-  runs: shownResource(runs, runsCommands()),
-  approvals: shownResource(approvals, approvalsCommands()),
-  toolRequests: shownResource(toolRequests, toolRequestsCommands()),
-  sessions: shownResource(sessions, sessionsCommands()),
-  takeovers: shownResource(takeovers, takeoversCommands()),
-  attachments: shownResource(attachments, attachmentsCommands()),
-  pairings: shownResource(pairings, pairingsCommands()),
-  grants: shownResource(grants, grantsCommands()),
-  principals: shownResource(principals, principalsCommands()),
-  tokens: shownResource(tokens, tokensCommands()),
-  secrets: shownResource(secrets, secretsCommands()),
-  audit: shownResource(audit, auditCommands()),
+  stats: bindCommandsToResource(stats, statsCommands()),
+  agents: bindCommandsToResource(agents, agentsCommands()),
+  connections: bindCommandsToResource(connections, connectionsCommands()),
+  deliveries: bindCommandsToResource(deliveries, deliveriesCommands()),
+  runs: bindCommandsToResource(runs, runsCommands()),
+  approvals: bindCommandsToResource(approvals, approvalsCommands()),
+  toolRequests: bindCommandsToResource(toolRequests, toolRequestsCommands()),
+  sessions: bindCommandsToResource(sessions, sessionsCommands()),
+  takeovers: bindCommandsToResource(takeovers, takeoversCommands()),
+  attachments: bindCommandsToResource(attachments, attachmentsCommands()),
+  pairings: bindCommandsToResource(pairings, pairingsCommands()),
+  grants: bindCommandsToResource(grants, grantsCommands()),
+  principals: bindCommandsToResource(principals, principalsCommands()),
+  tokens: bindCommandsToResource(tokens, tokensCommands()),
+  secrets: bindCommandsToResource(secrets, secretsCommands()),
+  audit: bindCommandsToResource(audit, auditCommands()),
 } as const
 
 /** Routes whose command does more than one request. */

@@ -7,9 +7,9 @@ import type { OperationOutput } from '../api/resource.ts'
 import { runs } from '../api/runs.ts'
 import { type ErrorSource, formatThrownError, type ThrownError } from '../lib/errors.ts'
 import type { ReplayReport } from '../turns/replay.ts'
-import { wrongUsage } from './command-error.ts'
+import { usageError } from './command-error.ts'
 import { type AskOperation, operatorCommand } from './operator-command.ts'
-import { print, printableLine } from './output.ts'
+import { printAnswer, printableLine } from './output.ts'
 
 const idArg = {
   id: {
@@ -34,7 +34,7 @@ export const eventsCommand = operatorCommand({
     follow: { type: 'boolean', description: 'Go on until the run is over; with --json one value per line' },
   },
   before({ after }) {
-    if (!/^(-1|\d{1,9})$/.test(after)) throw wrongUsage('--after must be the number of an event')
+    if (!/^(-1|\d{1,9})$/.test(after)) throw usageError('--after must be the number of an event')
   },
   async run({ args, ask, show }) {
     if (args.follow !== true) {
@@ -47,7 +47,7 @@ export const eventsCommand = operatorCommand({
     }
     for (let after = Number(args.after), isOver = false; !isOver; ) {
       const page = await fetchEventsAfter(ask, args.id, after)
-      for (const event of page.events) print(args.json, event, runEventText(event))
+      for (const event of page.events) printAnswer(args.json, event, runEventText(event))
       after = page.next
       isOver = page.isOver
       if (page.events.length === 0 && !isOver) await new Promise((resolve) => setTimeout(resolve, 500))
@@ -96,7 +96,7 @@ export const replayCommand = operatorCommand({
     'with-text': { type: 'boolean', description: 'With --save: keep the texts, less names, ids and secrets' },
   },
   before(args) {
-    if (args['with-text'] === true && args.save === undefined) throw wrongUsage('--with-text only counts with --save')
+    if (args['with-text'] === true && args.save === undefined) throw usageError('--with-text only counts with --save')
   },
   async run({ args, ask, show }) {
     const fixtureKind = args.save === undefined ? 'none' : args['with-text'] === true ? 'with_text' : 'cleaned'
@@ -133,9 +133,9 @@ function replayReportText({
   const lines = [
     `${connection}, agent ${agent}, ${turnId === null ? 'never taken into a turn' : `turn ${turnId}`}`,
     ...notes.map((note) => `note: ${note}`),
-    ...namesLine('from the journal', steps.replayed),
-    ...namesLine('would run', steps.wouldRun),
-    ...namesLine('in the journal, not asked for today', steps.unused),
+    ...formatNamesLine('from the journal', steps.replayed),
+    ...formatNamesLine('would run', steps.wouldRun),
+    ...formatNamesLine('in the journal, not asked for today', steps.unused),
     '',
     verdict,
     ...(isSame ? [] : diff.map(printableLine)),
@@ -143,6 +143,6 @@ function replayReportText({
   return lines.join('\n')
 }
 
-function namesLine(title: string, names: readonly string[]): readonly string[] {
+function formatNamesLine(title: string, names: readonly string[]): readonly string[] {
   return names.length === 0 ? [] : [`${title}: ${names.map(printableLine).join(', ')}`]
 }

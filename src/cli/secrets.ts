@@ -3,7 +3,7 @@
 import { connections } from '../api/connections.ts'
 import { secrets } from '../api/credentials.ts'
 import type { OperationOutput } from '../api/resource.ts'
-import { CommandError, exitCodes, wrongUsage } from './command-error.ts'
+import { CommandError, exitCodes, usageError } from './command-error.ts'
 import { confirmOrAbort, yesArg } from './flags.ts'
 import { type AskOperation, operatorCommand } from './operator-command.ts'
 import { printableLine } from './output.ts'
@@ -25,7 +25,7 @@ export const rotateCommand = operatorCommand({
     ...yesArg,
   },
   async before({ name, all, yes }) {
-    if ((name === undefined) === (all !== true)) throw wrongUsage('name a key, or give --all; see parley secrets list')
+    if ((name === undefined) === (all !== true)) throw usageError('name a key, or give --all; see parley secrets list')
     if (all === true) await confirmOrAbort('Make new keys and a new admin token?', yes)
   },
   async run({ args, ask, show }) {
@@ -89,7 +89,7 @@ async function rotateActorKey(ask: AskOperation, name: string): Promise<RotatedS
 const othersKnowMs = 6_000
 
 async function resealUntilDone(ask: AskOperation): Promise<{ readonly resealed: number; readonly unopened: number }> {
-  const pass = async (): Promise<{ resealed: number; unopened: number }> => {
+  const resealOnce = async (): Promise<{ resealed: number; unopened: number }> => {
     let resealed = 0
     for (;;) {
       const done = await ask(secrets.operations.reseal, {})
@@ -97,8 +97,8 @@ async function resealUntilDone(ask: AskOperation): Promise<{ readonly resealed: 
       if (done.isDone) return { resealed, unopened: done.unopened }
     }
   }
-  const first = await pass()
+  const first = await resealOnce()
   await new Promise((resolve) => setTimeout(resolve, othersKnowMs))
-  const last = await pass()
+  const last = await resealOnce()
   return { resealed: first.resealed + last.resealed, unopened: last.unopened }
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { socketNames } from '../node/data-dir.ts'
 import { allowsLocalGuests } from '../node/incoming-request.ts'
-import { createNodeLog, errorsShown, logCrashes } from '../node/log.ts'
+import { chooseErrorsShown, createNodeLog, logCrashes } from '../node/log.ts'
 import { runSuspects } from '../node/run-suspects.ts'
 import { type RunningGateway, startNode } from '../node.ts'
 import { formatConnectionState } from '../observability/connection-health.ts'
@@ -35,7 +35,7 @@ export const startCommand = defineCommand({
     const config = await loadConfigFromDisk(args.config, {
       PARLEY_LOG_LEVEL: args['log-level'],
     })
-    const log = createNodeLog(config.logLevel, undefined, errorsShown(config.logErrors))
+    const log = createNodeLog(config.logLevel, undefined, chooseErrorsShown(config.logErrors))
     logCrashes(log)
     const given = { config: args.config, logLevel: args['log-level'] }
     const running = await startNode({
@@ -44,7 +44,7 @@ export const startCommand = defineCommand({
       log,
       report: printRemark,
       reportWithinMs: process.stdout.isTTY && process.stderr.isTTY ? reportWithinMs : 0,
-      forkSuspects: () => forkSuspects(given),
+      forkSuspects: () => forkSuspectsProcess(given),
     })
     // Standard output is the log's.
     printRemark(printWelcome(running, config))
@@ -55,7 +55,7 @@ export const startCommand = defineCommand({
 
 function printWelcome(running: RunningGateway, config: Config): string {
   const lines = [`Parley is up at ${running.url}`]
-  lines.push(`Database: ${databaseLine(config)}`)
+  lines.push(`Database: ${describeDatabase(config)}`)
   lines.push(`Agents: ${config.agents.map((agent) => agent.slug).join(', ')}`)
   for (const each of config.connections) {
     const key = `${each.channel.channel}/${each.id}`
@@ -113,7 +113,7 @@ function noticeText({ notices }: RunningGateway, key: string): string {
   return notice === undefined ? '' : `; ${notice}`
 }
 
-function databaseLine({ databaseUrl, dataDir }: Config): string {
+function describeDatabase({ databaseUrl, dataDir }: Config): string {
   return databaseUrl === undefined ? `PostgreSQL in ${dataDir}, run by Parley` : 'PostgreSQL (DATABASE_URL)'
 }
 
@@ -147,7 +147,7 @@ const suspectsWord = 'internal:suspects'
 
 type StartArguments = { readonly config?: string | undefined; readonly logLevel?: string | undefined }
 
-function forkSuspects(given: StartArguments): ChildProcess {
+function forkSuspectsProcess(given: StartArguments): ChildProcess {
   const [, program = ''] = process.argv
   // Set by a launcher that must not outlive its program; this process ends in order when its gateway is gone.
   const { PARLEY_RELAUNCHED: _launcher, ...env } = process.env
@@ -169,7 +169,7 @@ export async function runSuspectProcess([, given = '{}']: readonly string[]): Pr
     const { config: path, logLevel } = JSON.parse(given) as StartArguments
     await runSuspects(async () => {
       const config = await loadConfigFromDisk(path, { PARLEY_LOG_LEVEL: logLevel })
-      const log = createNodeLog(config.logLevel, undefined, errorsShown(config.logErrors))
+      const log = createNodeLog(config.logLevel, undefined, chooseErrorsShown(config.logErrors))
       logCrashes(log)
       return { config, log }
     })

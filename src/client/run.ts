@@ -98,7 +98,7 @@ export async function* streamRun(
   for (let tries = 0; ; tries += 1) {
     try {
       const isNew = place.resume()
-      for await (const { id, event } of streamOnce(request, input, place.behind(), options)) {
+      for await (const { id, event } of streamRunOnce(request, input, place.behind(), options)) {
         if (!isNew(id)) continue
         tries = 0
         yield { id, event }
@@ -148,7 +148,7 @@ function createStreamPosition(lastEventId: string) {
   }
 }
 
-async function* streamOnce(
+async function* streamRunOnce(
   request: Request,
   input: RunInput,
   seen: string,

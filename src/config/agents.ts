@@ -33,10 +33,10 @@ function describeAgentSource({ provenance }: Agent, index: number): string {
 }
 
 function joinAgentSources(sources: readonly string[]): string {
-  const isPlace = (source: string): boolean => /^agents\[\d+\]$/.test(source)
+  const isAgentsIndex = (source: string): boolean => /^agents\[\d+\]$/.test(source)
   // Places of one list are named together.
-  if (sources.every(isPlace)) return `${sources.join(' and ')} of the configuration`
-  return sources.map((source) => (isPlace(source) ? `${source} of the configuration` : source)).join(' and ')
+  if (sources.every(isAgentsIndex)) return `${sources.join(' and ')} of the configuration`
+  return sources.map((source) => (isAgentsIndex(source) ? `${source} of the configuration` : source)).join(' and ')
 }
 
 /** The demo agent, unless the environment names a model server: then an assistant on that. */

@@ -85,20 +85,20 @@ const supabaseSchema = z.strictObject({ url: httpUrl, serviceKey: z.string().min
 
 /** A bucket of S3, or of anything that speaks like it: MinIO, R2, Garage. */
 export function s3(options: S3Options): AttachmentPlace {
-  return s3Place(options)
+  return readS3Place(options)
 }
 
 /** A private bucket of Supabase Storage, with the key of the service role. */
 export function supabase(options: SupabaseOptions): AttachmentPlace {
-  return supabasePlace(options)
+  return readSupabasePlace(options)
 }
 
-function s3Place(options: unknown): AttachmentPlace {
+function readS3Place(options: unknown): AttachmentPlace {
   const { secretAccessKey, ...place } = parseStoreOptions('s3', s3Schema, options)
   return { kind: 's3', ...place, secretAccessKey: secret(secretAccessKey) }
 }
 
-function supabasePlace(options: unknown): AttachmentPlace {
+function readSupabasePlace(options: unknown): AttachmentPlace {
   const { serviceKey, ...place } = parseStoreOptions('supabase', supabaseSchema, options)
   return { kind: 'supabase', ...place, serviceKey: secret(serviceKey) }
 }
@@ -138,8 +138,12 @@ export function readAttachments(env: Variables, file: AttachmentSettings = {}, p
 
 function readStoreFromEnvironment(env: Variables, problems: string[]): AttachmentPlace | undefined {
   const places = [
-    readStoreVariables(env, { variables: s3Variables, schema: s3Schema, make: s3Place }, problems),
-    readStoreVariables(env, { variables: supabaseVariables, schema: supabaseSchema, make: supabasePlace }, problems),
+    readStoreVariables(env, { variables: s3Variables, schema: s3Schema, make: readS3Place }, problems),
+    readStoreVariables(
+      env,
+      { variables: supabaseVariables, schema: supabaseSchema, make: readSupabasePlace },
+      problems,
+    ),
   ].filter((place) => place !== undefined)
   if (places.length > 1)
     problems.push('PARLEY_S3_ENDPOINT and SUPABASE_URL name two stores for files; unset the variables of one of them')

@@ -45,7 +45,7 @@ function readApiLimits(given: ApiLimits | undefined, problems: string[]): ApiLim
   return given ?? {}
 }
 
-export function limitPerDay(runs: number): Limit {
+export function toLimitPerDay(runs: number): Limit {
   return { count: runs, perMs: dayMs }
 }
 

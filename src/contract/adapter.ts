@@ -234,7 +234,7 @@ export function defineAdapter<Payload, Call extends JsonObject>(definition: Adap
       const verdict = await definition.verify(arrival)
       return verdict.kind === 'genuine' ? normalizePayload(definition, verdict.payload, arrival, connection) : verdict
     },
-    reread: payloadOf === undefined ? undefined : createReread(definition, payloadOf),
+    reread: payloadOf === undefined ? undefined : createReadAgainVerb(definition, payloadOf),
     render: (reply, to, mayNotify = new Set(), hasLive = false) => definition.render(reply, to, mayNotify, hasLive),
     // The call was made by this adapter's own render and stored as JSON; only it knows the shape.
     deliver: (call, attempt) => definition.deliver(call as Call, attempt),
@@ -257,7 +257,7 @@ function normalizePayload<Payload>(
   }
 }
 
-function createReread<Payload>(
+function createReadAgainVerb<Payload>(
   definition: Pick<AdapterDefinition<Payload, never>, 'normalize'>,
   payloadOf: (arrival: RawRequest, kept: StoredEventFacts) => MaybePayload<Payload>,
 ): NonNullable<Adapter['reread']> {

@@ -16,7 +16,7 @@ export function parseAddress(text: string): Address | undefined {
   const at = bare.indexOf('@')
   if (at < 1 || bare.indexOf('@', at + 1) !== -1) return undefined
   const local = bare.slice(0, at)
-  const domain = wireDomain(bare.slice(at + 1))
+  const domain = toAsciiDomain(bare.slice(at + 1))
   if (!localPattern.test(local) || domain === undefined) return undefined
   return { local, domain }
 }
@@ -37,7 +37,7 @@ export function isHostedAddress(text: string): boolean {
   return parsed !== undefined && formatAddress(parsed) === text && hostedLocalPattern.test(parsed.local)
 }
 
-function wireDomain(text: string): string | undefined {
+function toAsciiDomain(text: string): string | undefined {
   // The URL parser is the one punycode implementation every runtime has; refuse what it would reinterpret.
   if (text.length === 0 || text.length > 253 || /[\s/\\?#:@%[\]<>^|]/.test(text)) return undefined
   if (plainDomain.test(text)) return text
@@ -56,10 +56,10 @@ function wireDomain(text: string): string | undefined {
 
 /** `@local@domain` with a readable domain. Never compare or store what this returns. */
 export function displayAddress(address: Address): string {
-  return `@${address.local}@${address.domain.split('.').map(displayLabel).join('.')}`
+  return `@${address.local}@${address.domain.split('.').map(toUnicodeLabel).join('.')}`
 }
 
-function displayLabel(label: string): string {
+function toUnicodeLabel(label: string): string {
   if (!label.startsWith('xn--')) return label
   const unicode = decodePunycode(label.slice(4))
   if (unicode === undefined || mixesScripts(unicode)) return label
@@ -97,7 +97,7 @@ function decodePunycode(text: string): string | undefined {
       if (index > 0x7fffffff) return undefined
     }
     const length = output.length + 1
-    bias = adapt(index - before, length, before === 0)
+    bias = adaptPunycodeBias(index - before, length, before === 0)
     codePoint += Math.floor(index / length)
     index %= length
     if (codePoint > 0x10ffff) return undefined
@@ -107,7 +107,7 @@ function decodePunycode(text: string): string | undefined {
   return String.fromCodePoint(...output)
 }
 
-function adapt(difference: number, length: number, isFirst: boolean): number {
+function adaptPunycodeBias(difference: number, length: number, isFirst: boolean): number {
   let delta = isFirst ? Math.floor(difference / 700) : Math.floor(difference / 2)
   delta += Math.floor(delta / length)
   let steps = 0

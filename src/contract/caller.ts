@@ -32,7 +32,7 @@ export type Bearer = {
   readonly claims: Readonly<Record<string, unknown>>
   /** A short name of the same principal that fits an address. Without it: one made of the token's digits. */
   readonly name?: string
-  /** What it may be used for (`bearerMay`). Undefined: whatever callers of agents may do. */
+  /** What it may be used for (`hasBearerScope`). Undefined: whatever callers of agents may do. */
   readonly scopes?: readonly string[]
   /** Who issued it, where we did not. */
   readonly issuerClaims?: ForeignTokenClaims
@@ -52,7 +52,7 @@ export type ForeignTokenClaims = {
 
 /** What a request wants of a token, where the adapter knows it already. */
 export type TokenRequirements = {
-  /** What it does, as `bearerMay` asks. */
+  /** What it does, as `hasBearerScope` asks. */
   readonly scope?: string
   /** URLs by which this agent is called here: a token made out to one of them is for this agent. */
   readonly audiences?: readonly string[]
@@ -64,7 +64,7 @@ export type TokenRequirements = {
 export const runScope = 'run'
 
 /** True where no token is required: what such a caller may do is the channel's to say. */
-export function bearerMay(bearer: Pick<Bearer, 'scopes'> | undefined, scope: string): boolean {
+export function hasBearerScope(bearer: Pick<Bearer, 'scopes'> | undefined, scope: string): boolean {
   return bearer?.scopes?.includes(scope) ?? true
 }
 

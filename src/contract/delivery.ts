@@ -27,7 +27,7 @@ export function isOrderKey(text: string): boolean {
 }
 
 /** The order key of a lane that an adapter named: never the one of a conversation. */
-export function recipientLane(orderKey: string): string {
+export function recipientOrderKey(orderKey: string): string {
   return `to:${orderKey}`
 }
 

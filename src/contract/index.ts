@@ -20,8 +20,8 @@ export { defineAdapter, UnparsableEventError } from './adapter.ts'
 export { formatAddress, parseAddress } from './address.ts'
 export type { CallerResult, CallerVerifier } from './caller.ts'
 export {
-  bearerMay,
   callerId,
+  hasBearerScope,
   isPlainId,
   plainIdRemedy,
   runScope,
@@ -96,7 +96,7 @@ export {
   textPart,
 } from './parts.ts'
 export type { ProbeProblem, ProbeRequest, ProbeResult } from './probe.ts'
-export { probeOwnAddress, probeReport, wrongAnswer } from './probe.ts'
+export { probeOwnAddress, probeReport, wrongAnswerProblem } from './probe.ts'
 export type { Records, RecordWrite } from './records.ts'
 export type { AgentReply, RemoteAgent, RemoteCallContext } from './remote-agent.ts'
 export type { NormalizedResponse } from './response.ts'

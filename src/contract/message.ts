@@ -115,7 +115,7 @@ export type ClientContext = {
   readonly room_kind: 'dm' | 'group' | 'channel' | null
 }
 
-export function clientContext(channel: ChannelContext, source = 'channel'): ClientContext {
+export function toClientContext(channel: ChannelContext, source = 'channel'): ClientContext {
   return {
     source,
     connector_id: channel.connector_id,

@@ -127,7 +127,7 @@ export function partParserFor(kind: unknown): z.ZodType {
 }
 
 /** Parts as a model may see them: what we cannot interpret is named, never guessed. */
-export function promptParts(parts: readonly Part[]): readonly KnownPart[] {
+export function toPromptParts(parts: readonly Part[]): readonly KnownPart[] {
   return parts.map((part) =>
     isKnownPart(part)
       ? part

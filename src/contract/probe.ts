@@ -47,7 +47,7 @@ export function probeState({ problems }: Pick<ProbeResult, 'problems'>): ProbeSt
   return problems.some(({ state }) => state === 'failed') ? 'failed' : 'degraded'
 }
 
-export function worstProblem({ problems }: Pick<ProbeResult, 'problems'>): ProbeProblem | undefined {
+export function findWorstProblem({ problems }: Pick<ProbeResult, 'problems'>): ProbeProblem | undefined {
   return problems.find(({ state }) => state === 'failed') ?? problems[0]
 }
 
@@ -56,7 +56,7 @@ export function probeReport(result: ProbeResult): CommandResult {
   const { summary, facts = [], problems } = result
   const width = Math.max(...['Problem', ...facts.map(({ title }) => title)].map((title) => title.length))
   const reportLine = (title: string, text: string): string => `${title.padEnd(width)}  ${text}`
-  const worst = worstProblem(result)
+  const worst = findWorstProblem(result)
   return {
     value: {
       state: probeState(result),
@@ -87,7 +87,8 @@ export async function probeOwnAddress(request: ProbeRequest, { url, isLocalOnly 
   const { host } = new URL(url)
   if (state === 'unreachable')
     return { summary: url, problems: [unreachableAddress(`${host} cannot be reached from here`)] }
-  if (state === 'other_server') return { summary: url, problems: [wrongAnswer(`another server answers at ${host}`)] }
+  if (state === 'other_server')
+    return { summary: url, problems: [wrongAnswerProblem(`another server answers at ${host}`)] }
   return { summary: url, problems: [] }
 }
 
@@ -97,7 +98,7 @@ export function unreachableAddress(problem: string): ProbeProblem {
   return { state: 'degraded', reason: 'public_url_unreachable', problem, remedy }
 }
 
-export function wrongAnswer(problem: string): ProbeProblem {
+export function wrongAnswerProblem(problem: string): ProbeProblem {
   const remedy = 'correct PARLEY_PUBLIC_URL, or have the proxy pass this on to the gateway'
   return { state: 'failed', reason: 'public_url_wrong', problem, remedy }
 }

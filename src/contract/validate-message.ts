@@ -39,18 +39,18 @@ export type MessageValidation =
   | { readonly ok: false; readonly code: MessageCode; readonly path: string }
 
 export function validateMessage(input: unknown, scope: ValidationScope): MessageValidation {
-  if (isPlainMessage(input)) return semanticFault(input, scope) ?? { ok: true, message: input, warnings: [] }
+  if (isPlainMessage(input)) return findSemanticFault(input, scope) ?? { ok: true, message: input, warnings: [] }
   const warnings: RepairCode[] = []
   const isResolutionTrusted = scope.from === 'storage' || scope.resolutionVerified === true
   const repaired = repairMessage(input, isResolutionTrusted, warnings)
   const parsed = normalizedMessageSchema.safeParse(repaired)
   if (!parsed.success) return toRejection(parsed.error, repaired)
-  const fault = semanticFault(parsed.data, scope)
+  const fault = findSemanticFault(parsed.data, scope)
   if (fault !== undefined) return fault
   return { ok: true, message: parsed.data, warnings }
 }
 
-function semanticFault(message: NormalizedMessage, scope: ValidationScope): MessageValidation | undefined {
+function findSemanticFault(message: NormalizedMessage, scope: ValidationScope): MessageValidation | undefined {
   if (!isHostedAddress(message.recipient)) return invalidMessage('NM_RECIPIENT_INVALID', 'recipient')
   if (!isCanonicalAddress(message.sender.address)) return invalidMessage('NM_SENDER_ADDRESS_INVALID', 'sender.address')
   const { auth_method, verified, identities = [] } = message.sender
@@ -89,7 +89,7 @@ function messageCodeForPath(path: readonly string[], input: unknown): MessageCod
     case 'sender':
       return senderCode(path[1])
     case 'recipient_capabilities':
-      return capabilitiesCode(path, input)
+      return chooseCapabilitiesCode(path, input)
     case 'parts':
       return partCode(path, input)
     default:
@@ -102,24 +102,24 @@ function senderCode(field: string | undefined): MessageCode {
   return ['auth_method', 'verified', 'identities'].includes(field) ? 'NM_AUTH_INCONSISTENT' : 'NM_MALFORMED'
 }
 
-function capabilitiesCode(path: readonly string[], input: unknown): MessageCode {
+function chooseCapabilitiesCode(path: readonly string[], input: unknown): MessageCode {
   if (path[1] === 'agent_chain') return 'NM_CHAIN_INVALID'
   if (path[1] === 'rendering') return 'NM_MALFORMED'
-  const relay = property(property(input, 'recipient_capabilities'), 'mention_relay')
+  const relay = readProperty(readProperty(input, 'recipient_capabilities'), 'mention_relay')
   return relay === undefined || relay === null ? 'NM_CAPABILITIES_MISSING' : 'NM_RELAY_INVALID'
 }
 
 function partCode(path: readonly string[], input: unknown): MessageCode {
-  const parts = property(input, 'parts')
+  const parts = readProperty(input, 'parts')
   if (Array.isArray(parts) && parts.length === 0) return 'NM_PARTS_EMPTY'
   const part = Array.isArray(parts) ? parts[Number(path[1])] : undefined
-  const issue = partParserFor(property(part, 'kind')).safeParse(part).error?.issues[0]
+  const issue = partParserFor(readProperty(part, 'kind')).safeParse(part).error?.issues[0]
   const field = issue?.path[0]
-  if (field === 'mime' && property(part, 'kind') === 'text') return 'NM_TEXT_MIME'
+  if (field === 'mime' && readProperty(part, 'kind') === 'text') return 'NM_TEXT_MIME'
   return field === 'bytes_ref' ? 'NM_BYTESREF_INVALID' : 'NM_PART_INVALID'
 }
 
-function property(value: unknown, key: string): unknown {
+function readProperty(value: unknown, key: string): unknown {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[key] : undefined
 }
 
@@ -351,33 +351,37 @@ export type RepairCode = 'NM_HISTORY_ORDER' | 'NM_HISTORY_ROLE' | 'NM_RESOLUTION
 
 /** Answers a changed copy; the input stays as it came. Text and names are cleaned, history is put in order. */
 export function repairMessage(input: unknown, isResolutionTrusted: boolean, warnings: RepairCode[]): unknown {
-  if (!isLoose(input)) return input
+  if (!isLooseObject(input)) return input
   const message: Loose = { ...input }
   if ('policy_resolution' in message && !isResolutionTrusted) {
     delete message['policy_resolution']
     warnings.push('NM_RESOLUTION_UNTRUSTED')
   }
-  replace(message, 'in_reply_to', cleanIfText)
-  replace(message, 'sender', repairSender)
-  replace(message, 'parts', repairParts)
-  replace(message, 'history', (history) => (Array.isArray(history) ? repairHistory(history, warnings) : history))
+  replaceProperty(message, 'in_reply_to', cleanIfText)
+  replaceProperty(message, 'sender', repairSender)
+  replaceProperty(message, 'parts', repairParts)
+  replaceProperty(message, 'history', (history) =>
+    Array.isArray(history) ? repairHistory(history, warnings) : history,
+  )
   return message
 }
 
 function repairHistory(history: readonly unknown[], warnings: RepairCode[]): readonly unknown[] {
-  const known = history.filter((turn) => isLoose(turn) && (turn['role'] === 'user' || turn['role'] === 'assistant'))
+  const known = history.filter(
+    (turn) => isLooseObject(turn) && (turn['role'] === 'user' || turn['role'] === 'assistant'),
+  )
   if (known.length < history.length) warnings.push('NM_HISTORY_ROLE')
-  const times = turnTimes(known)
+  const times = listTurnTimes(known)
   const order = known.map((_, index) => index).toSorted((a, b) => (times[a] ?? 0) - (times[b] ?? 0))
   if (order.some((from, to) => from !== to)) warnings.push('NM_HISTORY_ORDER')
   return order.map((index) => repairHistoryTurn(known[index]))
 }
 
 /** A turn without a readable time keeps its place behind the turn before it. */
-function turnTimes(turns: readonly unknown[]): readonly number[] {
+function listTurnTimes(turns: readonly unknown[]): readonly number[] {
   let last = Number.NEGATIVE_INFINITY
   return turns.map((turn) => {
-    const time = isLoose(turn) ? Date.parse(String(turn['timestamp'])) : Number.NaN
+    const time = isLooseObject(turn) ? Date.parse(String(turn['timestamp'])) : Number.NaN
     if (!Number.isNaN(time)) last = time
     // Two turns before all times must compare as equal, which minus infinity does not.
     return Math.max(last, Number.MIN_SAFE_INTEGER)
@@ -385,22 +389,22 @@ function turnTimes(turns: readonly unknown[]): readonly number[] {
 }
 
 function repairHistoryTurn(turn: unknown): unknown {
-  if (!isLoose(turn)) return turn
+  if (!isLooseObject(turn)) return turn
   const copy: Loose = { ...turn }
-  replace(copy, 'sender', repairSender)
-  replace(copy, 'parts', repairParts)
+  replaceProperty(copy, 'sender', repairSender)
+  replaceProperty(copy, 'parts', repairParts)
   return copy
 }
 
 function repairSender(sender: unknown): unknown {
-  if (!isLoose(sender)) return sender
+  if (!isLooseObject(sender)) return sender
   const copy: Loose = { ...sender }
-  replace(copy, 'display_name', cleanIfName)
-  replace(copy, 'profile', (profile) => {
-    if (!isLoose(profile)) return profile
+  replaceProperty(copy, 'display_name', cleanIfName)
+  replaceProperty(copy, 'profile', (profile) => {
+    if (!isLooseObject(profile)) return profile
     const shown: Loose = { ...profile }
-    replace(shown, 'display_name', cleanIfName)
-    replace(shown, 'username', cleanIfName)
+    replaceProperty(shown, 'display_name', cleanIfName)
+    replaceProperty(shown, 'username', cleanIfName)
     return shown
   })
   return copy
@@ -409,14 +413,14 @@ function repairSender(sender: unknown): unknown {
 function repairParts(parts: unknown): unknown {
   if (!Array.isArray(parts)) return parts
   return parts.map((part: unknown) => {
-    if (!isLoose(part) || part['kind'] !== 'text') return part
+    if (!isLooseObject(part) || part['kind'] !== 'text') return part
     const copy: Loose = { ...part }
-    replace(copy, 'content', cleanIfText)
+    replaceProperty(copy, 'content', cleanIfText)
     return copy
   })
 }
 
-function replace(target: Loose, key: string, change: (value: unknown) => unknown): void {
+function replaceProperty(target: Loose, key: string, change: (value: unknown) => unknown): void {
   if (target[key] !== undefined) target[key] = change(target[key])
 }
 
@@ -428,6 +432,6 @@ function cleanIfName(value: unknown): unknown {
   return typeof value === 'string' ? cleanName(value) : value
 }
 
-function isLoose(value: unknown): value is Loose {
+function isLooseObject(value: unknown): value is Loose {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

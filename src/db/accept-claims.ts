@@ -5,11 +5,11 @@
 // outdone   drafts that meet an earlier one of this batch with the same proof: asked once more they are known
 // claimed   the proofs that are this event's from now on, in a fixed order; a duplicate claims what it brings besides, so that
 //           no part of what it was proven by counts later. Two replicas are told apart by the primary key.
-import { statement } from './client.ts'
-import { claimColumns, recordset } from './inbox-row.ts'
+import { nameStatement } from './client.ts'
+import { claimColumns, recordsetColumnsSql } from './inbox-row.ts'
 
 export const withClaims = {
-  columns: `, ${recordset(claimColumns)}`,
+  columns: `, ${recordsetColumnsSql(claimColumns)}`,
   proofs: `
 proofs as materialized (
   select i.ord, i.tenant, coalesce(i."eventId", i.id) as "eventId", encode(sha256(convert_to(o.key, 'UTF8')), 'hex') as key, max(o."forMs") as "forMs"
@@ -63,7 +63,7 @@ export const withoutClaims: ClaimParts = {
 }
 
 /** $1 batch, $2 tenant. What is older than a claim is refused for its age. */
-export const deleteExpiredEventClaims = statement(
+export const deleteExpiredEventClaims = nameStatement(
   'expire_proof_claims',
   `
 with old as (

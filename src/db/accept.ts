@@ -18,13 +18,13 @@
 // one. An `exists` under an `or` may be turned into a hash of the whole other table.
 
 import { type ClaimParts, withClaims, withoutClaims } from './accept-claims.ts'
-import { phaseAgain } from './account-deletions.ts'
-import { historyEntrySql, instantNow, statement, unindexed } from './client.ts'
-import { moreColumns, recordset, rowColumns } from './inbox-row.ts'
+import { restartedPhaseSql } from './account-deletions.ts'
+import { historyEntrySql, instantNow, nameStatement, unindexedColumnSql } from './client.ts'
+import { moreColumns, recordsetColumnsSql, rowColumns } from './inbox-row.ts'
 import { notifyPayloadSql } from './resume-signal.ts'
 import { rowVersion } from './row-version.ts'
 import { task } from './task-snapshot.ts'
-import { ownThreads } from './thread-names.ts'
+import { sendersThreadPrefixSql } from './thread-names.ts'
 import { orderSendLanesSql } from './turn-calls.ts'
 
 // CTEs that only batches with tasks need: a new task is stored with the message that asks for it; one that a caller continues
@@ -60,14 +60,14 @@ gone_on as (
     state_at = case when t.state in ('input_required', 'auth_required') then ${instantNow} else t.state_at end,
     status_message = case when t.state in ('input_required', 'auth_required') then null else t.status_message end
   from going_on g
-  where t.id = g.known and ${unindexed('t.tenant')} = g.tenant and ${unindexed('t.connection')} = g.connection and t.ended_at is null
+  where t.id = g.known and ${unindexedColumnSql('t.tenant')} = g.tenant and ${unindexedColumnSql('t.connection')} = g.connection and t.ended_at is null
     and t.owner is not distinct from g.subject and (select count(*) from held_lanes) >= 0
   returning t.id, t.owner
 ),
 shut as materialized (
   select c.ord, case when c.is_taken then 'id_taken'
-    when exists (select 1 from tasks t where t.id = c.known and ${unindexed('t.tenant')} = c.tenant
-      and ${unindexed('t.connection')} = c.connection and t.owner is not distinct from c.subject) then 'task_over' else 'task_unknown' end as reason
+    when exists (select 1 from tasks t where t.id = c.known and ${unindexedColumnSql('t.tenant')} = c.tenant
+      and ${unindexedColumnSql('t.connection')} = c.connection and t.owner is not distinct from c.subject) then 'task_over' else 'task_unknown' end as reason
   from claims c
   where c.is_taken or c.known is not null and not exists (select 1 from gone_on t where t.id = c.known)
 ),`,
@@ -184,7 +184,7 @@ parting as (
   insert into account_deletions (tenant, connection, subject, inbox_id, phase, at, due_at)
   select tenant, connection, subject, inbox_id, 'new', now(), now() + interval '5 s' from leaving order by tenant, connection, subject
   on conflict (tenant, connection, subject) do update set inbox_id = excluded.inbox_id,
-    at = greatest(account_deletions.at, excluded.at), phase = ${phaseAgain('account_deletions')}, after = null,
+    at = greatest(account_deletions.at, excluded.at), phase = ${restartedPhaseSql('account_deletions')}, after = null,
     due_at = excluded.due_at, epoch = account_deletions.epoch + 1
 ),
 parted as (
@@ -209,7 +209,7 @@ const effectWakes = `,
 const known = `case when i.bounce ->> 'clientId' ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}:[0-9]{1,6}$'`
 
 const withMore = {
-  columns: `, ${recordset(moreColumns)}`,
+  columns: `, ${recordsetColumnsSql(moreColumns)}`,
   names: `
     union all
     select w.tenant, w.connection, p.taker, a.name, p.conversation_id, w.ord
@@ -221,7 +221,7 @@ kept as (
     select distinct on (i.tenant, o.ref) i.tenant, o.ref::uuid as ref, n.id, i.subject
     from inserted n join inp i on i.id = n.id cross join lateral json_array_elements_text(i."rawBlobs") o(ref)
     order by i.tenant, o.ref, i.ord desc) k
-  where a.id = k.ref and ${unindexed('a.tenant')} = k.tenant
+  where a.id = k.ref and ${unindexedColumnSql('a.tenant')} = k.tenant
 ),
 returned as materialized (
   select o.id, i.bounce from inserted n join inp i on i.id = n.id
@@ -252,7 +252,7 @@ with inp as materialized (
     encode(sha256(convert_to(r.content, 'UTF8')), 'hex') as content_hash,
     r."platformAt" is not null and r."platformAt" < now() - r."horizonMs" * interval '1 ms' as is_stale
   from json_to_recordset($1::text::json) as r(
-    ord int, ${recordset(rowColumns)}${more.columns}${once.columns})
+    ord int, ${recordsetColumnsSql(rowColumns)}${more.columns}${once.columns})
 ),${once.proofs}
 known as materialized (
   select i.ord, x.id, x.is_forgotten, x.is_replay from inp i cross join lateral (
@@ -307,7 +307,7 @@ joined as materialized (
 ),
 opening as materialized (
   select w.ord, w.tenant, w.connection, w.taker as agent, w.subject, w."replyTo", w."conversationId", w."newThreadKey", w."platformVerified",
-    case when w."platformVerified" then w.candidates ->> 0 else ${ownThreads('w.subject')} || w."newThreadKey" end as external_id
+    case when w."platformVerified" then w.candidates ->> 0 else ${sendersThreadPrefixSql('w.subject')} || w."newThreadKey" end as external_id
   from wanting w where not exists (select 1 from joined j where j.ord = w.ord)
 ),
 opened as (
@@ -423,8 +423,8 @@ left join known k on k.ord = i.ord
 cross join woken
 order by i.ord`
 
-export const accept = statement('accept', acceptSql(withoutTasks, withoutMore, withoutClaims))
+export const accept = nameStatement('accept', acceptSql(withoutTasks, withoutMore, withoutClaims))
 /** For batches in which something is proven by what counts once. */
-export const acceptOnce = statement('accept_with_proofs', acceptSql(withoutTasks, withoutMore, withClaims))
+export const acceptOnce = nameStatement('accept_with_proofs', acceptSql(withoutTasks, withoutMore, withClaims))
 /** For batches in which a caller asks for a task or goes on with one, or that have what only some channels have. */
-export const acceptWithMore = statement('accept_with_more', acceptSql(withTasks, withMore, withClaims))
+export const acceptWithMore = nameStatement('accept_with_more', acceptSql(withTasks, withMore, withClaims))

@@ -1,17 +1,17 @@
 // Deleted accounts: people who deleted their account on a platform, and the statements that erase what they said there, step by
 // step.
-import { type Database, statement, storableJson, unindexed } from './client.ts'
+import { type Database, nameStatement, storableJson, unindexedColumnSql } from './client.ts'
 import {
   createCountQuery,
-  createWalk,
+  createEraseSteps,
+  createReceiptEraser,
   type EraseCursor,
   type ErasingStore,
   eraseBatchSize,
   type PartialErasedCounts,
-  receiptEraser,
 } from './erase-person.ts'
 import { anAddress, leaver, strayStatements } from './erase-traces.ts'
-import { turnedBy } from './thread-names.ts'
+import { sendersThreadNamePrefixSql } from './thread-names.ts'
 
 /** One subject of one connection, and until when; `epoch` is of the process that holds it now. */
 export type AccountDeletion = {
@@ -45,11 +45,11 @@ export function reachAccountDeletion(
 ): ErasingStore {
   const one = createCountQuery(database, tenant)
   const whom = storableJson(deletion)
-  const eraseStrays = receiptEraser(database, tenant, strayStatements)
+  const eraseStrays = createReceiptEraser(database, tenant, strayStatements)
   return {
     // What an operator linked with it is elsewhere.
     namesOf: async () => [deletion.subject],
-    ...createWalk(database, tenant, anAddress, () => whom),
+    ...createEraseSteps(database, tenant, anAddress, () => whom),
     eraseStrays: (_names, after) => eraseStrays(whom, after),
     eraseOverheard: () => one<PartialErasedCounts>(eraseLeaverAmbient, whom),
     erasePairings: () => one<PartialErasedCounts>(leavePairings, whom),
@@ -70,13 +70,13 @@ const isLeaverRowSql = (row: string): string => `${row}.tenant = $1 and ${row}.c
 const isRow = `${isLeaverRowSql('f')} and ${isTheirs('f.subject')} and f.epoch = ($2::text::json ->> 'epoch')::bigint`
 
 /** SQL: the person the row is about takes part in a conversation there. */
-const takesPart = (row: string): string => `(
+const isParticipantSql = (row: string): string => `(
   select true from participants p join conversations c on c.id = p.conversation_id
-  where p.subject = ${row}.subject and ${unindexed('c.tenant')} = ${row}.tenant and c.connection = ${row}.connection
+  where p.subject = ${row}.subject and ${unindexedColumnSql('c.tenant')} = ${row}.tenant and c.connection = ${row}.connection
   limit 1) is not null`
 
 /** SQL: as what it begins once more. That they took part is no longer told by conversations they have been taken out of. */
-export const phaseAgain = (row: string): string =>
+export const restartedPhaseSql = (row: string): string =>
   `case when ${row}.phase in ('new', 'strays') then 'new' else 'conversations' end`
 
 /**
@@ -84,13 +84,13 @@ export const phaseAgain = (row: string): string =>
  * The first to take it writes down, before anything is erased, whether its receipts have to be walked: what belongs to a conversation
  * was said by a person who takes part in it, and the rest is found by its index.
  */
-export const claimAccountDeletionSql = statement(
+export const claimAccountDeletionSql = nameStatement(
   'claim_account_deletion',
   `
 update account_deletions f set epoch = f.epoch + 1, due_at = now() + $2::float8 * interval '1 ms',
   phase = case when f.phase <> 'new' then f.phase when due.takes_part then 'conversations' else 'strays' end
 from (
-  select d.tenant, d.connection, d.subject, ${takesPart('d')} as takes_part
+  select d.tenant, d.connection, d.subject, ${isParticipantSql('d')} as takes_part
   from account_deletions d where d.tenant = $1 and d.due_at <= now()
   order by d.due_at limit 1 for update of d skip locked) due
 where f.tenant = due.tenant and f.connection = due.connection and f.subject = due.subject
@@ -99,7 +99,7 @@ returning f.connection, f.subject, to_char(f.at at time zone 'UTC', 'YYYY-MM-DD"
 )
 
 /** A person who came back and waits for the same decision keeps it. */
-const leavePairings = statement(
+const leavePairings = nameStatement(
   'delete_account_pairings',
   `
 with held as (
@@ -117,7 +117,7 @@ gone as (
 select (select count(*)::int from gone) as pairings, (select count(*)::int from held) as "inFlight"`,
 )
 
-const eraseLeaverAmbient = statement(
+const eraseLeaverAmbient = nameStatement(
   'delete_account_ambient_context',
   `
 with gone as (
@@ -129,7 +129,7 @@ select count(*)::int as "ambientContext" from gone`,
 )
 
 /** $3 batch. What they sent went with its receipt: this is what was made for them where others take part. */
-const leaveAttachments = statement(
+const leaveAttachments = nameStatement(
   'delete_account_attachments',
   `
 with old as materialized (
@@ -142,7 +142,7 @@ select count(*)::int as attachments from gone`,
 )
 
 /** What the channel knew of them, and their own word. What an operator decided about them is the operator's. */
-const leaveWritten = statement(
+const leaveWritten = nameStatement(
   'delete_account_written',
   `
 with agreed as (
@@ -158,7 +158,7 @@ buried as (
 closed as (delete from room_status c where ${isLeaverRowSql('c')} and ${isTheirs('c.subject')}),
 unsteered as (
   delete from thread_agents a
-  where ${isLeaverRowSql('a')} and starts_with(a.external_id, ${turnedBy(leaver.subject)}) and a.updated_at <= ${leaver.at}
+  where ${isLeaverRowSql('a')} and starts_with(a.external_id, ${sendersThreadNamePrefixSql(leaver.subject)}) and a.updated_at <= ${leaver.at}
 )
 select (select count(*)::int from agreed) as consents, (select count(*)::int from buried) as tombstones,
   (select count(*)::int from recorded) as records`,
@@ -169,7 +169,7 @@ const added = `(
   from jsonb_each_text($3::text::jsonb) n)`
 
 /** $3 what this piece removed, as JSON, $4 phase, $5 after which row or null. Only the worker that holds it may say how far it is. */
-const pauseAccountDeletion = statement(
+const pauseAccountDeletion = nameStatement(
   'pause_account_deletion',
   `update account_deletions f set phase = $4, after = $5::uuid, removed = ${added}, due_at = now() where ${isRow} returning 1 as paused`,
 )
@@ -178,18 +178,18 @@ const pauseAccountDeletion = statement(
  * $3 what the last piece removed, as JSON. Where something of theirs is still at work, it is gone through once more. Else the
  * row goes, and with it the last place that names them, unless an operator decided something about them or they are here again.
  */
-const endAccountDeletion = statement(
+const endAccountDeletion = nameStatement(
   'end_account_deletion',
   `
 with mine as materialized (
   select f.*, ${added} as total, exists (
     select 1 from inbox x where ${isLeaverRowSql('x')} and x.ended_at is null and ${isSaid('x')})
     -- What was being stored when it was looked for.
-    or (f.phase = 'strays' and ${takesPart('f')}) as is_open
+    or (f.phase = 'strays' and ${isParticipantSql('f')}) as is_open
   from account_deletions f where ${isRow} for update
 ),
 again as (
-  update account_deletions f set phase = ${phaseAgain('f')}, after = null, removed = mine.total, due_at = now() + interval '1 minute'
+  update account_deletions f set phase = ${restartedPhaseSql('f')}, after = null, removed = mine.total, due_at = now() + interval '1 minute'
   from mine where mine.is_open and ${isRow}
 ),
 gone as (delete from account_deletions f using mine where not mine.is_open and ${isRow} returning f.tenant),
@@ -216,7 +216,7 @@ select (select count(*)::int from nameless) as principals`,
 )
 
 /** $1 tenant, $2 connection, $3 subject. Each is found by an index, also where there are millions. */
-export const knowsSubject = statement(
+export const knowsSubject = nameStatement(
   'knows_subject',
   `
 select exists (

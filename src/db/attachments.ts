@@ -3,8 +3,8 @@
 import type { AttachmentDescriptor, AttachmentOrigin, AttachmentOwner } from '../files/attachment.ts'
 import { cleanText } from '../lib/clean-text.ts'
 import { GatewayError, isGatewayError } from '../lib/errors.ts'
-import { auditedAct } from './audit.ts'
-import { type Database, historyTimeSql, statement, storableJson } from './client.ts'
+import { auditedActSql } from './audit.ts'
+import { type Database, historyTimeSql, nameStatement, storableJson } from './client.ts'
 
 export type NewBlob = { readonly id: string; readonly store: string; readonly bucket: string; readonly path: string }
 
@@ -56,18 +56,18 @@ const maxTries = 5
 type Finished = AttachmentDescriptor & { readonly spare: string | null }
 
 export function createAttachmentStore(database: Database, tenant: string): AttachmentStore {
-  const byIds = (ids: readonly string[]): Promise<readonly AttachmentDescriptor[]> =>
+  const findAttachmentsByIds = (ids: readonly string[]): Promise<readonly AttachmentDescriptor[]> =>
     database.query<AttachmentDescriptor>(attachmentsById, [tenant, storableJson(ids)])
   return {
     async begin({ id, store, bucket, path }) {
       await database.query(beginBlob, [tenant, id, store, bucket, path])
     },
     async finish(upload) {
-      const { spare, ...descriptor } = await finishOnce(database, tenant, upload)
+      const { spare, ...descriptor } = await finishUploadOnce(database, tenant, upload)
       return { descriptor, spare }
     },
-    byId: async (id) => (await byIds([id]))[0],
-    byIds,
+    byId: async (id) => (await findAttachmentsByIds([id]))[0],
+    byIds: findAttachmentsByIds,
     async byAddress({ store, bucket, path }) {
       // What would have to be changed to be stored was never stored.
       if (cleanText(bucket) !== bucket || cleanText(path) !== path) return []
@@ -90,7 +90,7 @@ export function createAttachmentStore(database: Database, tenant: string): Attac
   }
 }
 
-async function finishOnce(database: Database, tenant: string, upload: FinishedUpload): Promise<Finished> {
+async function finishUploadOnce(database: Database, tenant: string, upload: FinishedUpload): Promise<Finished> {
   const params = [tenant, storableJson(upload)]
   for (let tries = 1; tries <= maxTries; tries += 1) {
     try {
@@ -106,16 +106,16 @@ async function finishOnce(database: Database, tenant: string, upload: FinishedUp
 
 // $1 is the tenant in all of them.
 
-const descriptor = (a: string, b: string): string => `${a}.id, ${b}.store, ${b}.bucket, ${b}.path,
+const descriptorColumnsSql = (a: string, b: string): string => `${a}.id, ${b}.store, ${b}.bucket, ${b}.path,
   ${a}.mime_type as "mimeType", ${a}.size::float8 as size, ${b}.sha256, ${a}.name,
   json_build_object('principal', ${a}.owner, 'threadId', ${a}.thread_id) as owner,
   json_build_object('receivedVia', ${a}.received_via, 'nativeId', ${a}.native_id) as origin,
   ${a}.status, ${historyTimeSql(`${a}.created_at`)} as "createdAt"`
 
-const found = `select ${descriptor('a', 'b')} from attachments a join blobs b on b.id = a.blob_id where a.tenant = $1`
+const found = `select ${descriptorColumnsSql('a', 'b')} from attachments a join blobs b on b.id = a.blob_id where a.tenant = $1`
 
 /** $2 id, $3 store, $4 bucket, $5 path. */
-const beginBlob = statement(
+const beginBlob = nameStatement(
   'begin_blob',
   'insert into blobs (tenant, id, store, bucket, path) values ($1, $2, $3, $4, $5)',
 )
@@ -130,7 +130,7 @@ const beginBlob = statement(
  *
  * Two who write the same bytes at once meet at the unique index; the one it refuses asks again and finds the twin.
  */
-const finishUpload = statement(
+const finishUpload = nameStatement(
   'finish_upload',
   `
 with given as materialized (
@@ -164,31 +164,31 @@ described as (
   returning *
 ),
 spare as (select own.path from own where own.status = 'deleting')
-select ${descriptor('a', 'b')}, (select path from spare) as spare from known a join blobs b on b.id = a.blob_id
+select ${descriptorColumnsSql('a', 'b')}, (select path from spare) as spare from known a join blobs b on b.id = a.blob_id
 union all
-select ${descriptor('a', 'b')}, (select path from spare) from described a join place b on b.id = a.blob_id`,
+select ${descriptorColumnsSql('a', 'b')}, (select path from spare) from described a join place b on b.id = a.blob_id`,
 )
 
 /** $2 ids as JSON. */
-const attachmentsById = statement(
+const attachmentsById = nameStatement(
   'attachments_by_id',
   `${found} and a.id = any(array(select e::uuid from json_array_elements_text($2::text::json) e)) order by a.id`,
 )
 
 /** $2 store, $3 bucket, $4 path. */
-const attachmentsByAddress = statement(
+const attachmentsByAddress = nameStatement(
   'attachments_by_address',
   `${found} and b.tenant = $1 and b.store = $2 and b.bucket = $3 and b.path = $4 order by a.id`,
 )
 
 /** $2 before which id or null, $3 how many. Ids are made in the order of time. */
-const listAttachments = statement(
+const listAttachments = nameStatement(
   'list_attachments',
   `${found} and ($2::uuid is null or a.id < $2::uuid) order by a.id desc limit $3`,
 )
 
 /** $2 ids as JSON, $3 message or null, $4 session or null. Where several messages refer to it, it goes with the last. */
-const useAttachments = statement(
+const useAttachments = nameStatement(
   'use_attachments',
   `
 update attachments a set used_at = now(), inbox_id = coalesce($3::uuid, a.inbox_id), session_id = coalesce($4::uuid, a.session_id)
@@ -196,13 +196,13 @@ where a.tenant = $1 and a.id = any(array(select e::uuid from json_array_elements
 )
 
 /** $2 id, $3 by whom. Its row says that it was deleted until its object is gone. */
-const removeAttachment = statement(
+const removeAttachment = nameStatement(
   'remove_attachment',
   `
 with gone as (
   update attachments a set status = 'deleted', name = null, native_id = null
   where a.tenant = $1 and a.id = $2 and a.status <> 'deleted' returning a.tenant, a.id, a.owner
-),${auditedAct({
+),${auditedActSql({
     from: 'gone',
     by: '$3',
     about: 'd.owner',
@@ -215,7 +215,7 @@ select 1 as removed from gone`,
  * $2 batch, $3 hours. In no transcript: uploaded for a message that never came, or of a message that came to nothing, was
  * withdrawn or whose content is gone. One that is used at this moment has another `used_at` by then.
  */
-const dropLooseAttachments = statement(
+const dropLooseAttachments = nameStatement(
   'drop_unsent_attachments',
   `
 with loose as materialized (
@@ -230,7 +230,7 @@ where a.tenant = $1 and a.id = loose.id and a.session_id is null and a.used_at i
 )
 
 /** $2 batch, $3 hours. From here on the bytes are not found any more, and an upload begun so long ago cannot be finished. */
-const blobsDue = statement(
+const blobsDue = nameStatement(
   'blobs_due',
   `
 with seen as materialized (
@@ -251,7 +251,7 @@ returning b.id, b.store, b.bucket, b.path`,
 )
 
 /** $2 ids as JSON. What its descriptors still said goes with it. */
-const blobsGone = statement(
+const blobsGone = nameStatement(
   'blobs_gone',
   `
 with gone as (

@@ -1,7 +1,7 @@
 // The audit log: who decided what, and why. Lines are written once; nothing here changes or removes one.
 
 import type { JsonObject } from '../lib/json-value.ts'
-import { type Db, isoTime, statement, storableJson } from './client.ts'
+import { type Db, isoTimeSql, nameStatement, storableJson } from './client.ts'
 
 // How a statement writes its audit line: a decision and its line are one commit, so neither exists without the other.
 
@@ -23,7 +23,7 @@ type Lines = {
  * A CTE `met`: a person who is decided about for the first time gets a row, and is known to the log by its id alone. `subjects` is a query of
  * (tenant, subject).
  */
-export const met = (subjects: string): string => `
+export const knownPeopleSql = (subjects: string): string => `
 met as (
   insert into principals (tenant, id, subject)
   select distinct on (d.tenant, d.subject) d.tenant, gen_random_uuid(), d.subject from (${subjects}) d
@@ -35,35 +35,36 @@ met as (
 )`
 
 /** After `met`: the id of a person's row, made before or just now. */
-export const principalId = (tenant: string, subject: string): string =>
+export const principalIdSql = (tenant: string, subject: string): string =>
   `coalesce((select p.id from principals p where p.tenant = ${tenant} and p.subject = ${subject}),
       (select m.id from met m where m.tenant = ${tenant} and m.subject = ${subject}))`
 
 /** CTEs `met` and `audited`: one line of the audit log for each row of `from`. */
-export function auditLines({ from, subject, columns, order }: Lines): string {
+export function auditLinesSql({ from, subject, columns, order }: Lines): string {
   const names = Object.keys(columns).join(', ')
   const values = Object.values(columns).join(', ')
-  return `${met(`select d.tenant, ${subject} as subject from ${from} d`)},
+  return `${knownPeopleSql(`select d.tenant, ${subject} as subject from ${from} d`)},
 audited as (
   insert into audit_log (tenant, principal_id, ${names})
-  select d.tenant, ${principalId('d.tenant', subject)}, ${values}
+  select d.tenant, ${principalIdSql('d.tenant', subject)}, ${values}
   from ${from} d${order === undefined ? '' : ` order by ${order}`}
 )`
 }
 
-const own = (...columns: readonly Column[]) => Object.fromEntries(columns.map((column) => [column, `d.${column}`]))
+const ownColumnsSql = (...columns: readonly Column[]) =>
+  Object.fromEntries(columns.map((column) => [column, `d.${column}`]))
 
 /**
  * About messages: CTEs after `decided`, which has (tenant, inbox_id, subject, outcome, code, rule, evidence, connection,
  * agent, conversation_id, trace_id).
  */
-export const auditedMessages = auditLines({
+export const auditedMessages = auditLinesSql({
   from: 'decided',
   subject: 'd.subject',
   columns: {
     action: `'message.admit'`,
     outcome: 'd.outcome',
-    ...own('code', 'rule', 'evidence', 'connection', 'agent', 'conversation_id', 'inbox_id', 'trace_id'),
+    ...ownColumnsSql('code', 'rule', 'evidence', 'connection', 'agent', 'conversation_id', 'inbox_id', 'trace_id'),
   },
   order: 'd.inbox_id',
 })
@@ -72,13 +73,13 @@ export const auditedMessages = auditLines({
  * About people: CTEs after `acted`, which has (tenant, action, outcome, rule, subject, actor, evidence, connection, agent,
  * conversation_id, object_id).
  */
-export const auditedActs = auditLines({
+export const auditedActs = auditLinesSql({
   from: 'acted',
   subject: 'd.subject',
   columns: {
     action: 'd.action',
     outcome: 'd.outcome',
-    ...own('rule', 'actor', 'evidence', 'connection', 'agent', 'conversation_id', 'object_id'),
+    ...ownColumnsSql('rule', 'actor', 'evidence', 'connection', 'agent', 'conversation_id', 'object_id'),
   },
   order: 'd.object_id',
 })
@@ -91,9 +92,9 @@ type Act = Omit<Lines, 'subject'> & {
 }
 
 /** The same for what an operator, an owner or a person in a chat does. */
-export function auditedAct({ by, about, ...lines }: Act): string {
+export function auditedActSql({ by, about, ...lines }: Act): string {
   const isOurs = `(${by}::text in ('operator', 'interrupt') or ${by}::text like 'operator:%')`
-  return auditLines({
+  return auditLinesSql({
     ...lines,
     subject: `(case when ${isOurs} then ${about} else ${by}::text end)`,
     columns: { ...lines.columns, actor: `case when ${isOurs} then ${by}::text end` },
@@ -194,7 +195,7 @@ export async function readAuditPage(
   { limit, before, after }: AuditPage,
 ): Promise<AuditPageFound> {
   const isForward = after !== undefined
-  const asked = pagesFor(filter)[isForward ? 'on' : 'back']
+  const asked = chooseAuditPages(filter)[isForward ? 'on' : 'back']
   const params = [db.tenant, storableJson(filter), limit, after ?? before ?? null, auditScanLimit(filter, limit)]
   const [{ cutAt, lines } = { cutAt: null, lines: [] }] = await db.query<Found>(asked, params)
   return { lines, next: lines.length < limit ? cutAt : (lines.at(-1)?.seq ?? null) }
@@ -205,20 +206,20 @@ function auditScanLimit({ subject: _subject, inboxId: _inboxId, ...others }: Aud
   return Object.values(others).every((each) => each === undefined) ? limit : linesPerLook
 }
 
-function pagesFor({ subject, inboxId }: AuditFilter): (typeof auditPages)[keyof typeof auditPages] {
+function chooseAuditPages({ subject, inboxId }: AuditFilter): (typeof auditPages)[keyof typeof auditPages] {
   if (inboxId !== undefined) return subject === undefined ? auditPages.message : auditPages.both
   return subject === undefined ? auditPages.all : auditPages.person
 }
 
 /** $1 tenant, $2 the line as JSON. */
-export const recordAuditSql = statement(
+export const recordAuditSql = nameStatement(
   'record_audit',
   `
 with line as materialized (
   select $1::text as tenant, l.* from json_to_record($2::text::json) as l(
     action text, outcome text, code text, rule text, subject text, actor text, evidence jsonb, connection text, agent text,
     "conversationId" uuid, "inboxId" uuid, "objectId" text, "traceId" text, detail jsonb)
-),${auditLines({
+),${auditLinesSql({
     from: 'line',
     subject: 'd.subject',
     columns: {
@@ -240,7 +241,7 @@ with line as materialized (
 select 1 as written`,
 )
 
-const line = `l.seq::float8 as seq, ${isoTime('l.at')} as at, l.action, l.outcome, l.code, l.rule,
+const line = `l.seq::float8 as seq, ${isoTimeSql('l.at')} as at, l.action, l.outcome, l.code, l.rule,
   ${auditPersonSql('l')} as person,
   l.actor, l.evidence, l.connection, l.agent, l.conversation_id as "conversationId", l.inbox_id as "inboxId",
   l.object_id as "objectId", l.trace_id as "traceId", l.detail`
@@ -250,7 +251,7 @@ const line = `l.seq::float8 as seq, ${isoTime('l.at')} as at, l.action, l.outcom
  * no index, as every line is written on the way of a message: so a page looks at a bounded stretch and says where it ended.
  */
 const auditPageStatement = (name: string, narrowed: string, isForward: boolean) =>
-  statement(
+  nameStatement(
     name,
     `
 with asked as materialized (
@@ -281,14 +282,14 @@ select (select case when "isCut" then ends::float8 end from stretch) as "cutAt",
 const ofPerson = `l.principal_id = (select p.id from principals p where p.tenant = $1 and p.subject = (select subject from asked))`
 const ofMessage = `l.inbox_id = (select "inboxId" from asked)`
 
-const pages = (name: string, narrowed: string) => ({
+const auditPageStatements = (name: string, narrowed: string) => ({
   back: auditPageStatement(`${name}_back`, narrowed, false),
   on: auditPageStatement(`${name}_on`, narrowed, true),
 })
 
 const auditPages = {
-  all: pages('audit', 'true'),
-  person: pages('audit_of_person', ofPerson),
-  message: pages('audit_of_message', ofMessage),
-  both: pages('audit_of_both', `${ofMessage} and ${ofPerson}`),
+  all: auditPageStatements('audit', 'true'),
+  person: auditPageStatements('audit_of_person', ofPerson),
+  message: auditPageStatements('audit_of_message', ofMessage),
+  both: auditPageStatements('audit_of_both', `${ofMessage} and ${ofPerson}`),
 } as const

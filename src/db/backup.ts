@@ -1,8 +1,8 @@
 // A backup reads every table in one snapshot; a restore fills an empty schema in one transaction. Both are about the whole
 // database, so these statements name no tenant.
 
-import { auditLines } from './audit.ts'
-import { historyEntrySql, type Statement, statement } from './client.ts'
+import { auditLinesSql } from './audit.ts'
+import { historyEntrySql, nameStatement, type Statement } from './client.ts'
 import { restoredReason } from './outbox.ts'
 import { quoteIdentifier } from './postgres-copy.ts'
 
@@ -10,7 +10,7 @@ import { quoteIdentifier } from './postgres-copy.ts'
  * Values are written the same way whatever the server's defaults are, and a table may take as long as it takes. By way of
  * pg_settings, since older servers do not know every name.
  */
-export const steadySettings = statement(
+export const steadySettings = nameStatement(
   'backup_settings',
   `
 select set_config(s.name, w.value, true) from pg_settings s join (values
@@ -20,9 +20,9 @@ select set_config(s.name, w.value, true) from pg_settings s join (values
 )
 
 /** A gateway that works on the target is found out instead of waited for. */
-export const impatientLocks = statement('restore_lock_timeout', `select set_config('lock_timeout', '10s', true)`)
+export const impatientLocks = nameStatement('restore_lock_timeout', `select set_config('lock_timeout', '10s', true)`)
 
-export const describeServer = statement(
+export const describeServer = nameStatement(
   'backup_server',
   `select to_char(now() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "snapshotAt",
     current_setting('server_version') as "serverVersion", to_regclass('parley_migrations') is not null as "isMigrated"`,
@@ -31,7 +31,7 @@ export const describeServer = statement(
 const migrationTable = 'parley_migrations'
 
 /** Of the schema we work in, except what an extension brought. Generated columns make themselves again. */
-export const listTables = statement(
+export const listTables = nameStatement(
   'backup_tables',
   `
 select c.relname as name, (
@@ -43,31 +43,31 @@ where n.nspname = current_schema() and c.relkind = 'r' and c.relname <> '${migra
 order by c.relname`,
 )
 
-export const listSequences = statement(
+export const listSequences = nameStatement(
   'backup_sequences',
   `select c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
    where n.nspname = current_schema() and c.relkind = 'S' order by c.relname`,
 )
 
 export const readSequence = (name: string): Statement =>
-  statement(
+  nameStatement(
     'backup_sequence',
     `select last_value::text as "lastValue", is_called as "isCalled" from ${quoteIdentifier(name)}`,
   )
 
 /** $1 sequence, quoted, $2 value, $3 whether it was given out already. Null: this release has no such sequence. */
-export const setSequence = statement('restore_sequence', 'select setval(to_regclass($1), $2::text::bigint, $3)')
+export const setSequence = nameStatement('restore_sequence', 'select setval(to_regclass($1), $2::text::bigint, $3)')
 
 /** So that a migration waits for the backup, and not the other way round half-way through. */
 export const lockForReading = (tables: readonly string[]): Statement =>
-  statement('backup_lock', `lock table ${tables.map(quoteIdentifier).join(', ')} in access share mode`)
+  nameStatement('backup_lock', `lock table ${tables.map(quoteIdentifier).join(', ')} in access share mode`)
 
 export const lockForRestore = (tables: readonly string[]): Statement =>
-  statement('restore_lock', `lock table ${tables.map(quoteIdentifier).join(', ')} in exclusive mode`)
+  nameStatement('restore_lock', `lock table ${tables.map(quoteIdentifier).join(', ')} in exclusive mode`)
 
 /** The tables that hold a row. */
-export const usedTables = (tables: readonly string[]): Statement =>
-  statement(
+export const usedTablesStatement = (tables: readonly string[]): Statement =>
+  nameStatement(
     'restore_used',
     tables
       .map(
@@ -77,27 +77,27 @@ export const usedTables = (tables: readonly string[]): Statement =>
   )
 
 /** For the owner of the tables, who need not be a superuser: `session_replication_role` would want one. */
-export const switchTriggers = (tables: readonly string[], to: 'enable' | 'disable'): Statement =>
-  statement(
+export const switchTriggersStatement = (tables: readonly string[], to: 'enable' | 'disable'): Statement =>
+  nameStatement(
     `restore_${to}_triggers`,
     tables.map((name) => `alter table ${quoteIdentifier(name)} ${to} trigger user`).join(';\n'),
   )
 
 /** What migrations put into tables is in the backup as well. */
-export const emptyTables = (tables: readonly string[]): Statement =>
-  statement('restore_empty', `truncate ${tables.map(quoteIdentifier).join(', ')}`)
+export const emptyTablesStatement = (tables: readonly string[]): Statement =>
+  nameStatement('restore_empty', `truncate ${tables.map(quoteIdentifier).join(', ')}`)
 
 export const analyzeTables = (tables: readonly string[]): Statement =>
-  statement('restore_analyze', `analyze ${tables.map(quoteIdentifier).join(', ')}`)
+  nameStatement('restore_analyze', `analyze ${tables.map(quoteIdentifier).join(', ')}`)
 
 /** $1 store, $2 id to go on after, $3 how many. */
-export const listStoredFiles = statement(
+export const listStoredFiles = nameStatement(
   'backup_files',
   `select id, bucket, path from blobs where store = $1 and status = 'ready' and id > $2::uuid order by id limit $3`,
 )
 
 /** $1 the store that is part of the backup. */
-export const countFilesElsewhere = statement(
+export const countFilesElsewhere = nameStatement(
   'backup_files_elsewhere',
   `select store, bucket, count(*)::int as files from blobs where store <> $1 and status = 'ready'
    group by store, bucket order by store, bucket`,
@@ -107,7 +107,7 @@ export const countFilesElsewhere = statement(
  * What waited may have left after the snapshot: it is treated like a call whose sender died, which is looked up, repeated under
  * its client id, or shown as unknown, by what its channel offers. `sending_at` is empty: this process knows of no try.
  */
-export const doubtWaitingSends = statement(
+export const doubtWaitingSends = nameStatement(
   'restore_doubt_sends',
   `
 with doubted as (
@@ -118,7 +118,7 @@ with doubted as (
 select count(*)::int as doubted from doubted`,
 )
 
-export const countOpenWork = statement(
+export const countOpenWork = nameStatement(
   'restore_open_work',
   `select (select count(*)::int from turns where state = 'running') as "openTurns",
     (select count(*)::int from inbox where state = 'queued') as "waitingMessages",
@@ -126,11 +126,11 @@ export const countOpenWork = statement(
 )
 
 /** $1 the tenant of the operator who restores, $2 what was restored (JSON). Every tenant of the database finds the line in its log. */
-export const recordRestore = statement(
+export const recordRestore = nameStatement(
   'record_restore',
   `
 with tenants as materialized (select distinct tenant from counters union select $1::text),
-restored as materialized (select t.tenant, $2::text::jsonb as detail from tenants t),${auditLines({
+restored as materialized (select t.tenant, $2::text::jsonb as detail from tenants t),${auditLinesSql({
     from: 'restored',
     subject: 'null::text',
     columns: { action: `'database.restore'`, outcome: `'done'`, actor: `'operator'`, detail: 'd.detail' },

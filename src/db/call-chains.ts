@@ -1,5 +1,5 @@
 // Call chains: which agents of this gateway a chain of callers has passed; the request headers name only the last of them.
-import { type Db, statement, withoutStatements } from './client.ts'
+import { type Db, nameStatement, skipStatements } from './client.ts'
 
 export type ChainVisit = {
   readonly root: string
@@ -13,7 +13,7 @@ export type ChainVisit = {
 export type ChainCaller = { readonly root: string; readonly agent: string; readonly host: string }
 
 /** Remembers the visit, and answers true when the chain was here before and has come back: nearer to its root than now. */
-export async function visitChain(db: Db, { root, agent, host, depth }: ChainVisit): Promise<boolean> {
+export async function recordChainVisit(db: Db, { root, agent, host, depth }: ChainVisit): Promise<boolean> {
   const [row] = await db.query<{ isLoop: boolean }>(visitChainSql, [db.tenant, root, agent, host, depth])
   return row?.isLoop ?? false
 }
@@ -26,7 +26,7 @@ export async function countChainTurns(db: Db, inboxId: string, { root, agent, ho
 
 /** Looking again does not count as a visit in a chain of agents. */
 export function withoutChainVisits(db: Db): Db {
-  return withoutStatements(db, [visitChainSql, chainTurns])
+  return skipStatements(db, [visitChainSql, chainTurns])
 }
 
 // One row per root and agent, the visit nearest to the root.
@@ -37,7 +37,7 @@ export function withoutChainVisits(db: Db): Db {
  * A caller that comes back has passed others in between and is further from the root than the visit that is remembered. The same
  * distance is no loop: an agent may ask us twice, and a message that is tried again is no second visit.
  */
-const visitChainSql = statement(
+const visitChainSql = nameStatement(
   'visit_chain',
   `
 insert into call_chains as c (tenant, root, agent, host, depth) values ($1, $2, $3, $4, $5::int)
@@ -49,7 +49,7 @@ returning c.depth < $5::int as "isLoop"`,
  * $1 tenant, $2 the message that waits, $3 root, $4 and $5 who calls. Messages are counted, so that one that is tried again is still
  * one; of a long conversation only the newest turns are looked at, which is more than a caller may have.
  */
-const chainTurns = statement(
+const chainTurns = nameStatement(
   'chain_turns',
   `
 with here as materialized (select conversation_id from inbox where tenant = $1 and id = $2),

@@ -7,10 +7,10 @@
 // it is put at the end first, else what hung or killed its holder would be claimed before all others after every restart.
 
 import { auditedMessages } from './audit.ts'
-import { statement } from './client.ts'
-import { isReadable } from './row-version.ts'
-import { storedAccess } from './stored-access.ts'
-import { countedCrashes, crashesOfNext, isVanished } from './suspect-turns.ts'
+import { nameStatement } from './client.ts'
+import { isReadableSql } from './row-version.ts'
+import { storedAccessSql } from './stored-access.ts'
+import { countedCrashes, crashesOfNext, isHolderVanishedSql } from './suspect-turns.ts'
 import { mayTakeOver } from './take-over.ts'
 
 /** Signals go before messages and have one format. */
@@ -21,12 +21,13 @@ const nextVersion = `case
 end`
 
 /** A turn that was split at its deadline, or after it: those it was split into are not worth the whole price again. */
-const wasHung = (turn: string): string => `${turn}.state = 'split' and ${turn}.history @> '[{"code": "turn_deadline"}]'`
+const wasSplitAtDeadlineSql = (turn: string): string =>
+  `${turn}.state = 'split' and ${turn}.history @> '[{"code": "turn_deadline"}]'`
 
 export const messageColumns = `
   x.id, x.v, x.agent, x.subject, x.must_reply_individually as "mustReplyIndividually", x.event, x.edit_of as "editOf", x.message_id as "messageId", x.message,
   x.reply_to as "replyTo", x.bytes, x.attempts, x.runs_alone as "runsAlone", x.joined_at_poll as "joinedAtPoll", x.parent_turn as "parentTurn", x.continues_turn as "continuesTurn",
-  (select ${wasHung('t')} from turns t where t.id = x.parent_turn) as "isHung", x.trace_id as "traceId", x.task_id as "taskId",
+  (select ${wasSplitAtDeadlineSql('t')} from turns t where t.id = x.parent_turn) as "isHung", x.trace_id as "traceId", x.task_id as "taskId",
   (select json_build_object('event', s.event, 'parts', e.message -> 'parts')
      from tombstones s left join inbox e on e.id = s.inbox_id
     where s.tenant = x.tenant and s.connection = x.connection and s.message_id = x.message_id
@@ -44,7 +45,7 @@ export const messageColumns = `
 const queuedRows = `from inbox x where x.conversation_id = h.conversation_id and x.state = 'queued' order by x.seq limit $4`
 const openTurnRowsSql = `from inbox x where x.turn_id = h.turn_id and x.state = 'in_turn' order by x.turn_order`
 const claimedAccessSql = (rows: string): string =>
-  storedAccess({
+  storedAccessSql({
     tenant: 'h.tenant',
     connection: 'h.connection',
     conversation: 'h.conversation_id',
@@ -53,13 +54,13 @@ const claimedAccessSql = (rows: string): string =>
 
 const claimLanesSql = (andAlso: string): string => `
 with free as materialized (
-  select l.conversation_id, l.turn_id, l.epoch, ${isVanished('$2')} as vanished,
+  select l.conversation_id, l.turn_id, l.epoch, ${isHolderVanishedSql('$2')} as vanished,
     -- What was put at the end once is due since later than its lease has run out.
     l.turn_id is not null and l.lease_until is not null and l.next_at <= l.lease_until as is_left
   from lanes l cross join lateral (select ${crashesOfNext} as crashes) s
   where l.tenant = $5 and l.pending > 0 and l.mode = 'active' and l.next_at <= now() and (l.lease_until is null or (l.lease_until < now() and ${mayTakeOver('$6', '$7')}))
-    and ${isReadable(nextVersion)}${andAlso}
-    and (s.crashes <@ $8::text::int4multirange or ${isVanished('$2')} and s.crashes + 1 <@ $8::text::int4multirange)
+    and ${isReadableSql(nextVersion)}${andAlso}
+    and (s.crashes <@ $8::text::int4multirange or ${isHolderVanishedSql('$2')} and s.crashes + 1 <@ $8::text::int4multirange)
   order by l.next_at limit $1 for update of l skip locked
 ),
 ${countedCrashes},
@@ -79,7 +80,7 @@ select r.requeued, h.conversation_id as "conversationId", h.tenant, h.connection
   exists (select 1 from turns t where t.conversation_id = h.conversation_id and t.kind in ('messages', 'signal')) as "takesPart",
   (select json_build_object('id', t.id, 'kind', t.kind, 'attempt', t.attempt, 'failures', t.failures, 'isHung',
       t.history @> '[{"what": "failed", "code": "turn_deadline"}]' or exists (
-        select 1 from turns p where p.id = t.parent_turn and ${wasHung('p')}),
+        select 1 from turns p where p.id = t.parent_turn and ${wasSplitAtDeadlineSql('p')}),
       'crashes', coalesce((select d.crashes from died d where d.id = t.id), cardinality(t.crash_epochs)),
       'sessionId', t.session_id,
       'parentTurn', t.parent_turn, 'principal', t.principal, 'runId', t.run_id, 'traceId', t.trace_id, 'taskId', t.task_id,
@@ -98,7 +99,7 @@ select r.requeued, h.conversation_id as "conversationId", h.tenant, h.connection
 from (select count(*)::int as requeued from requeued) r
   left join (held h join conversations c on c.id = h.conversation_id) on true`
 
-export const claimLanes = statement('claim_lanes', claimLanesSql(''))
+export const claimLanes = nameStatement('claim_lanes', claimLanesSql(''))
 
 const fullKeysSql = (key: string): string => `(array(select json_array_elements_text($9::text::json -> '${key}')))`
 
@@ -106,7 +107,7 @@ const fullKeysSql = (key: string): string => `(array(select json_array_elements_
  * $9 agents, connections and pairs of both (JSON) that hold all the slots they may. Commands for the gateway itself, such as
  * the one that stops a run, do not wait for them.
  */
-export const claimOtherLanes = statement(
+export const claimOtherLanes = nameStatement(
   'claim_other_lanes',
   claimLanesSql(` and (l.is_control or (l.connection <> all ${fullKeysSql('connections')} and not coalesce((
       select c.agent = any ${fullKeysSql('agents')} or l.connection || ' ' || c.agent = any ${fullKeysSql('pairs')}
@@ -114,18 +115,18 @@ export const claimOtherLanes = statement(
 )
 
 /** Lanes of conversations beside a conversation, found by an index of their own however many others are due. */
-export const claimControlLanes = statement('claim_control_lanes', claimLanesSql(' and l.is_control'))
+export const claimControlLanes = nameStatement('claim_control_lanes', claimLanesSql(' and l.is_control'))
 
 // Messages that come while a turn runs, and are taken into it (busy policy `steer`).
 
 const waitingRows = `from inbox x where x.conversation_id = $1 and x.state = 'queued' order by x.seq limit $2`
 
 /** $1 conversation, $2 how many. */
-export const waitingMessages = statement(
+export const waitingMessages = nameStatement(
   'waiting_messages',
   `
 select coalesce((select json_agg(w) from (select ${messageColumns} ${waitingRows}) w), '[]') as messages,
-  ${storedAccess({
+  ${storedAccessSql({
     tenant: 'c.tenant',
     connection: 'c.connection',
     conversation: 'c.id',
@@ -137,11 +138,11 @@ from conversations c where c.id = $1`,
 const joinedRowsSql = `from inbox x where x.turn_id = $2 and x.conversation_id = $1 order by x.turn_order`
 
 /** $1 conversation, $2 turn. What a turn was about, also when it has ended; of what was erased meanwhile the message is null. */
-export const turnMessages = statement(
+export const turnMessages = nameStatement(
   'turn_messages',
   `
 select coalesce((select json_agg(w) from (select ${messageColumns} ${joinedRowsSql}) w), '[]') as messages,
-  ${storedAccess({
+  ${storedAccessSql({
     tenant: 'c.tenant',
     connection: 'c.connection',
     conversation: 'c.id',
@@ -154,7 +155,7 @@ from conversations c where c.id = $1`,
  * Fenced: $1 conversation, $2 holder, $3 epoch; $4 turn, $5 members as JSON, $6 at which question for news. They stand behind
  * those it has, and end with it; if its holder dies they are heard again at the same question. All of them or none: a caller told its model about all.
  */
-export const joinTurnSql = statement(
+export const joinTurnSql = nameStatement(
   'join_turn',
   `
 with lane as materialized (

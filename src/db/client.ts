@@ -49,7 +49,7 @@ export type Db = Database & {
 }
 
 /** The same database, in which these statements are not run and answer no row: for what only looks. */
-export function withoutStatements(db: Db, left: readonly Statement[]): Db {
+export function skipStatements(db: Db, left: readonly Statement[]): Db {
   return { ...db, query: async (asked, params) => (left.includes(asked) ? [] : db.query(asked, params)) }
 }
 
@@ -59,7 +59,7 @@ export type WakingWork = 'turns' | 'sends'
 /** Called before and after every statement, afterwards with the number of its rows; the crash tests crash and count here. */
 export type Failpoint = (name: string, rows?: number) => void | Promise<void>
 
-export function statement(name: string, text: string): Statement {
+export function nameStatement(name: string, text: string): Statement {
   return { name, text }
 }
 
@@ -126,16 +126,16 @@ const unstorable = /\\u0000|\\ud[89a-f][0-9a-f]{2}/i
 export function storableJson(value: unknown): string {
   const text = JSON.stringify(value) ?? 'null'
   // Nearly every text holds no such escape at all, and to see that takes a fraction of the pattern's time.
-  return text.includes('\\u') && unstorable.test(text) ? JSON.stringify(value, cleaned) : text
+  return text.includes('\\u') && unstorable.test(text) ? JSON.stringify(value, cleanStringValue) : text
 }
 
-function cleaned(_key: string, value: unknown): unknown {
+function cleanStringValue(_key: string, value: unknown): unknown {
   return typeof value === 'string' ? cleanText(value) : value
 }
 
 // A time as JSON spells it; the two drivers would give two kinds of objects.
 
-export function isoTime(column: string): string {
+export function isoTimeSql(column: string): string {
   return `to_char(${column} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 }
 
@@ -146,7 +146,7 @@ export const instantNow = "date_trunc('milliseconds', now())"
 // cheap and is kept when they are full: a row by its id would then be looked for among all rows of its tenant.
 
 /** SQL: a text column that is compared, and that no index can be entered by. The row is found by its key, which stands beside it. */
-export function unindexed(column: string): string {
+export function unindexedColumnSql(column: string): string {
   return `${column} || ''`
 }
 

@@ -2,12 +2,12 @@
 // every statement of a turn: $1 conversation, $2 holder, $3 epoch. $4 the end as JSON. $5 whether to NOTIFY.
 
 import { auditedMessages } from './audit.ts'
-import { historyEntrySql, instantNow, statement } from './client.ts'
+import { historyEntrySql, instantNow, nameStatement } from './client.ts'
 import { freeConnectionSlot, freeGroupSlot } from './pairing-room.ts'
 import { notifyPayloadSql } from './resume-signal.ts'
 import { emptyLine } from './sessions.ts'
 import { endedTaskRecordSql } from './task-snapshot.ts'
-import { liveTurnCalls, turnCalls } from './turn-calls.ts'
+import { liveTurnCallsSql, turnCallsSql } from './turn-calls.ts'
 
 /** Most turns wait for nothing: they are spared the two tables. */
 const pauses = `
@@ -123,7 +123,7 @@ type Completion = {
   readonly shown?: string
 }
 
-const completion = ({ extra, members, calls, shown = '' }: Completion): string => `
+const completionSql = ({ extra, members, calls, shown = '' }: Completion): string => `
 with lane as materialized (
   select l.conversation_id from lanes l
   where l.conversation_id = $1 and l.holder = $2 and l.epoch = $3 for update
@@ -233,29 +233,36 @@ select (select count(*)::int from turn) as ended,
   exists (select 1 from sent where state = 'queued') or exists (select 1 from tasked where has_push) as "hasSends"${shown}
 from woken`
 
-export const completeTurnSql = statement('complete_turn', completion({ extra: '', members, calls: turnCalls('') }))
+export const completeTurnSql = nameStatement(
+  'complete_turn',
+  completionSql({ extra: '', members, calls: turnCallsSql('') }),
+)
 /** For a task that a caller waits for in this process: the caller is told as it stands now, and need not be read again. */
-export const completeTaskTurn = statement(
+export const completeTaskTurn = nameStatement(
   'complete_task_turn',
-  completion({ extra: '', members, calls: turnCalls(''), shown: `, ${endedTaskRecordSql} as task` }),
+  completionSql({ extra: '', members, calls: turnCallsSql(''), shown: `, ${endedTaskRecordSql} as task` }),
 )
-export const pauseTurn = statement('pause_turn', completion({ extra: pauses, members, calls: turnCalls('') }))
+export const pauseTurn = nameStatement('pause_turn', completionSql({ extra: pauses, members, calls: turnCallsSql('') }))
 /** The same for turns that opened a live message. */
-export const completeLiveTurn = statement(
+export const completeLiveTurn = nameStatement(
   'complete_live_turn',
-  completion({ extra: '', members, calls: liveTurnCalls('') }),
+  completionSql({ extra: '', members, calls: liveTurnCallsSql('') }),
 )
-export const pauseLiveTurn = statement(
+export const pauseLiveTurn = nameStatement(
   'pause_live_turn',
-  completion({ extra: pauses, members, calls: liveTurnCalls('') }),
+  completionSql({ extra: pauses, members, calls: liveTurnCallsSql('') }),
 )
-export const endAccessChallenge = statement(
+export const endAccessChallenge = nameStatement(
   'end_access_challenge_turn',
-  completion({ extra: accessChallengeSql, members: challengedMembersSql, calls: turnCalls(` where ${isPaired}`) }),
+  completionSql({
+    extra: accessChallengeSql,
+    members: challengedMembersSql,
+    calls: turnCallsSql(` where ${isPaired}`),
+  }),
 )
 
 /** $1 turn, $2 epoch. Whether it ended while this holder had it: the commit we never heard about, not a successor's. */
-export const endedUnder = statement(
+export const endedUnder = nameStatement(
   'find_turn_end',
   "select count(*)::int as ended from turns where id = $1 and epoch = $2 and state not in ('running', 'split')",
 )

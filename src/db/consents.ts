@@ -5,7 +5,7 @@ import {
   type ConsentOperation,
   consentOperations,
 } from '../identity/consent.ts'
-import { type Db, statement, storableJson } from './client.ts'
+import { type Db, nameStatement, storableJson } from './client.ts'
 
 /** What a person said. The same id again changes nothing. */
 export type ConsentWord = {
@@ -35,7 +35,7 @@ export async function listGivenConsents(db: Db, principal: string): Promise<Cons
 }
 
 /** When a person withdraws consent to keep transcripts, those kept on this legal basis are erased. */
-export async function recordConsentWord(
+export async function recordConsentCommand(
   db: Db,
   { id, operation, isAllowed, principal, connection, agent }: ConsentWord,
 ): Promise<void> {
@@ -65,7 +65,7 @@ function isConsentOperation(operation: string): operation is ConsentOperation {
 // What people said has a subject and no session; a decision beside an act has a session and no subject.
 
 /** $1 tenant, $2 subject. */
-const givenConsents = statement(
+const givenConsents = nameStatement(
   'list_given_consents',
   `
 select distinct on (operation) operation, is_allowed as "isAllowed" from consents where tenant = $1 and subject = $2
@@ -73,7 +73,7 @@ order by operation, created_at desc, id desc`,
 )
 
 /** $1 tenant, $2 id, $3 operation, $4 whether allowed, $5 subject, $6 connection, $7 agent. */
-const recordWord = statement(
+const recordWord = nameStatement(
   'record_consent_word',
   `
 with met as (
@@ -111,7 +111,7 @@ select count(*)::int as said from said`,
  * $1 tenant, $2 session, $3 operation. Asked are its owner and the people who were answered in it: a stranger who only
  * wrote into the room and was turned away has no say. A person under several subjects is asked once.
  */
-const agreedIn = statement(
+const agreedIn = nameStatement(
   'find_agreement',
   `
 with people as materialized (
@@ -129,7 +129,7 @@ from people`,
 )
 
 /** $1 tenant, $2 id, $3 session, $4 operation, $5 whether allowed, $6 reason, $7 audit as JSON, $8 action, $9 actor. */
-const recordDecision = statement(
+const recordDecision = nameStatement(
   'record_consent_decision',
   `
 with place as materialized (

@@ -1,5 +1,5 @@
 // Erasing a person: everything that is stored about them is found and erased in steps of bounded size.
-import { type Database, type Param, type Statement, statement, storableJson } from './client.ts'
+import { type Database, nameStatement, type Param, type Statement, storableJson } from './client.ts'
 import {
   aPerson,
   countPerson,
@@ -14,7 +14,7 @@ import {
   receiptStatements,
 } from './erase-traces.ts'
 import { emptyLine } from './sessions.ts'
-import { ownThreads, turnedThread } from './thread-names.ts'
+import { platformThreadNameSql, sendersThreadPrefixSql } from './thread-names.ts'
 
 /** What there was of a person, by kind. Receipts stay as empty rows, so that a redelivery is known. */
 export type ErasedCounts = {
@@ -112,14 +112,14 @@ type Walk = Pick<
 >
 
 /** Through conversations and receipts, as far as it reaches; `whom` is what the statements know them by. */
-export function createWalk(
+export function createEraseSteps(
   database: Database,
   tenant: string,
   reach: Reach,
   whom: (names: readonly string[]) => string,
 ): Walk {
   const ask = conversationStatements(reach)
-  const eraseReceipts = receiptEraser(database, tenant, receiptStatements(reach))
+  const eraseReceipts = createReceiptEraser(database, tenant, receiptStatements(reach))
   const one = createCountQuery(database, tenant)
   return {
     async nextConversation(names, after) {
@@ -151,7 +151,7 @@ export function createWalk(
 }
 
 /** One page of receipts, whichever of them the statements look at. */
-export function receiptEraser(
+export function createReceiptEraser(
   database: Database,
   tenant: string,
   { lockAnswers, forgetReceiptPage }: ReceiptStatements,
@@ -191,7 +191,7 @@ export function createEraseStore(database: Database, tenant: string): EraseStore
     count: (names) => one<PartialErasedCounts>(countPerson, storableJson(names)),
     countReceipts: async (names, after) =>
       toReceiptPage(await one<Page>(countReceiptPage, storableJson(names), after, pageRows)),
-    ...createWalk(database, tenant, aPerson, storableJson),
+    ...createEraseSteps(database, tenant, aPerson, storableJson),
     eraseOverheard: (names) => one<PartialErasedCounts>(erasePersonAmbient, storableJson(names)),
     erasePairings: (names) => one<PartialErasedCounts>(erasePersonPairings, storableJson(names)),
     eraseAttachments: (names) => one<PartialErasedCounts>(erasePersonAttachments, storableJson(names), eraseBatchSize),
@@ -211,14 +211,14 @@ export function createEraseStore(database: Database, tenant: string): EraseStore
 // conversation. What is left when a process dies in between is found again by the same names: those are erased last.
 
 /** `is_alone`: no other person takes part, and nothing there is to stay. */
-const scope = ({ isTheirs, isNewer }: Reach): string => `
+const isAloneSql = ({ isTheirs, isNewer }: Reach): string => `
 scope as materialized (
   select not exists (select 1 from participants p where p.conversation_id = $3 and not ${isTheirs('p.subject')})
     and not ${isNewer} as is_alone
 )`
 
 /** `mine`: the turns that were theirs, with those that timers of theirs began. */
-const mine = (reach: Reach): string => `${scope(reach)},
+const ownTurnsSql = (reach: Reach): string => `${isAloneSql(reach)},
 begun as materialized (
   select t.id, s.origin from turns t join signals s on s.turn_id = t.id
   where t.tenant = $1 and t.conversation_id = $3 and t.kind = 'signal' and ${reach.isBegun}
@@ -232,7 +232,7 @@ mine(id) as (
 )`
 
 /** $1 tenant, $2 a subject, or the id a person goes by in the audit log. Whatever an operator said is the same person. */
-const namesOf = statement(
+const namesOf = nameStatement(
   'list_names',
   `
 with recursive names(name) as (
@@ -248,7 +248,7 @@ select name from names order by name`,
 
 /** $3 after which conversation, or null. */
 const nextConversation = ({ name, isTheirs, isHere }: Reach): Statement =>
-  statement(
+  nameStatement(
     `next_conversation_to_erase${name}`,
     `
 select p.conversation_id as id from participants p join conversations c on c.id = p.conversation_id and c.tenant = $1
@@ -257,11 +257,11 @@ order by p.conversation_id limit 1`,
   )
 
 /** Locked before anything is read: what the lock waited for is then seen. Turns first, then calls, as when a turn ends. */
-const lockTurns = statement(
+const lockTurns = nameStatement(
   'lock_erased_turns',
   'select 1 as locked from lanes where tenant = $1 and conversation_id = $2 for update',
 )
-const lockSends = statement(
+const lockSends = nameStatement(
   'lock_erased_sends',
   `
 select 1 as locked from send_lanes l
@@ -278,11 +278,11 @@ order by l.connection, l.order_key for update`,
  * Ends what is in flight. A holder that is in the middle of a turn, or has claimed the lane and not yet opened one, loses
  * it: whatever it still wants to write is fenced off. The same for a worker that is sending.
  */
-const stopPerson = (reach: Reach): Statement =>
-  statement(
+const stopPersonStatement = (reach: Reach): Statement =>
+  nameStatement(
     `stop_erased${reach.name}`,
     `
-with recursive ${mine(reach)},
+with recursive ${ownTurnsSql(reach)},
 lane as materialized (select l.turn_id, l.holder from lanes l where l.tenant = $1 and l.conversation_id = $3),
 queued as (
   update inbox x set state = 'refused', reason = 'forgotten', ended_at = now(), message = null, raw = null, reply_to = null
@@ -349,10 +349,10 @@ select (select count(*)::int from queued) + (select count(*)::int from members) 
 
 /** $4 batch. Among the lines of others a line keeps its number: theirs, and what was answered to them alone, is emptied. */
 const erasePersonLines = (reach: Reach): Statement =>
-  statement(
+  nameStatement(
     `erase_lines${reach.name}`,
     `
-with recursive ${mine(reach)},
+with recursive ${ownTurnsSql(reach)},
 old as materialized (
   select m.session_id, m.seq from scope, sessions s join messages m on m.session_id = s.id
   where s.tenant = $1 and s.conversation_id = $3
@@ -380,20 +380,20 @@ select (select count(*)::int from gone) + (select count(*)::int from emptied) as
 
 /** $4 batch. Before their logs: who appends to a log holds its run, so that nothing is written after it is gone. */
 const erasePersonRuns = (reach: Reach): Statement =>
-  statement(
+  nameStatement(
     `erase_runs${reach.name}`,
     `
-with recursive ${mine(reach)},
+with recursive ${ownTurnsSql(reach)},
 old as materialized (select r.id from mine join runs r on r.id = mine.id where r.status <> 'running' limit $4)
 delete from runs r using old where r.id = old.id returning 1 as gone`,
   )
 
 /** $4 batch. Turns with all that hangs on them; calls stay as receipts that say nothing. */
 const erasePersonTurns = (reach: Reach): Statement =>
-  statement(
+  nameStatement(
     `erase_turns${reach.name}`,
     `
-with recursive ${mine(reach)},
+with recursive ${ownTurnsSql(reach)},
 old as materialized (
   select t.id from mine join turns t on t.id = mine.id
   where t.ended_at is not null and not exists (select 1 from runs r where r.id = t.id)
@@ -421,11 +421,11 @@ select (select count(*)::int from gone) as turns, (select count(*)::int from uns
  * The conversation is not found any more, by any name; the row that is left says nothing and is swept once no delivery that
  * was under way can still mean it. With others in it, it goes on without them.
  */
-const leaveConversation = (reach: Reach): Statement =>
-  statement(
+const leaveConversationStatement = (reach: Reach): Statement =>
+  nameStatement(
     `erase_conversation${reach.name}`,
     `
-with ${scope(reach)},
+with ${isAloneSql(reach)},
 idle as materialized (
   select c.id, c.connection, c.external_id, c.owner_subject, scope.is_alone from scope, conversations c
   where c.tenant = $1 and c.id = $3 and not ${reach.isNewer} and (not scope.is_alone or not exists (
@@ -446,7 +446,7 @@ unnamed as (delete from conversation_aliases a using idle where idle.is_alone an
 unsteered as (
   delete from thread_agents a using idle
   where idle.is_alone and a.tenant = $1 and a.connection = idle.connection
-    and a.external_id = ${turnedThread('idle.external_id')}
+    and a.external_id = ${platformThreadNameSql('idle.external_id')}
 ),
 closed as (
   delete from sessions s using idle
@@ -467,7 +467,7 @@ shown as (
   update conversations c set
     -- Named as a thread that no platform verified and no person owns.
     external_id = case when idle.is_alone
-        or (c.owner_subject is not null and starts_with(c.external_id, ${ownThreads('c.owner_subject')}))
+        or (c.owner_subject is not null and starts_with(c.external_id, ${sendersThreadPrefixSql('c.owner_subject')}))
       then '~~erased ' || c.id else c.external_id end,
     owner_subject = case when idle.is_alone or ${reach.isTheirs('c.owner_subject')} then null else c.owner_subject end,
     reply_to = case when not idle.is_alone then (
@@ -487,10 +487,10 @@ export type ConversationStatements = Readonly<
 function conversationStatements(reach: Reach): ConversationStatements {
   return {
     nextConversation: nextConversation(reach),
-    stop: stopPerson(reach),
+    stop: stopPersonStatement(reach),
     forgetLines: erasePersonLines(reach),
     forgetRuns: erasePersonRuns(reach),
     forgetTurns: erasePersonTurns(reach),
-    leave: leaveConversation(reach),
+    leave: leaveConversationStatement(reach),
   }
 }

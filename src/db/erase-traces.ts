@@ -1,7 +1,7 @@
 // What is left of a person once their conversations are erased: receipts, pairings, records, and every other row with their name.
 // $1 tenant, $2 the names they go by, as a JSON array.
-import { type Statement, statement, unindexed } from './client.ts'
-import { turnedBy } from './thread-names.ts'
+import { nameStatement, type Statement, unindexedColumnSql } from './client.ts'
+import { sendersThreadNamePrefixSql } from './thread-names.ts'
 
 // How far an erasure reaches. The same in all: $1 tenant, $2 whom, as JSON; $3 the conversation where there is one.
 //
@@ -51,29 +51,30 @@ export const leaver = {
   at: `${erasureFactSql('at')}::timestamptz`,
 }
 
-const isAddress = (column: string): string => `${column} = ${leaver.subject}`
-const isSaidThere = (x: string): string =>
-  `(${x}.connection = ${leaver.connection} and ${isAddress(`${x}.subject`)} and ${x}.received_at <= ${leaver.at})`
-const isSaidLater = (x: string): string => `(${isAddress(`${x}.subject`)} and ${x}.received_at > ${leaver.at})`
+const isAddressSql = (column: string): string => `${column} = ${leaver.subject}`
+const isSaidBeforeDeletionSql = (x: string): string =>
+  `(${x}.connection = ${leaver.connection} and ${isAddressSql(`${x}.subject`)} and ${x}.received_at <= ${leaver.at})`
+const isSaidAfterDeletionSql = (x: string): string =>
+  `(${isAddressSql(`${x}.subject`)} and ${x}.received_at > ${leaver.at})`
 
 export const anAddress: Reach = {
   name: '_of_address',
-  isTheirs: isAddress,
-  isSaid: isSaidThere,
+  isTheirs: isAddressSql,
+  isSaid: isSaidBeforeDeletionSql,
   isNewer: `(
-    exists (select 1 from inbox x where x.conversation_id = $3 and x.state = 'queued' and ${isSaidLater('x')})
+    exists (select 1 from inbox x where x.conversation_id = $3 and x.state = 'queued' and ${isSaidAfterDeletionSql('x')})
     or exists (
       select 1 from turns t join inbox x on x.turn_id = t.id
-      where t.tenant = $1 and t.conversation_id = $3 and ${isSaidLater('x')})
+      where t.tenant = $1 and t.conversation_id = $3 and ${isSaidAfterDeletionSql('x')})
     or exists (
       select 1 from pairings p join inbox x on x.pairing_id = p.id and x.state = 'held'
-      where p.tenant = $1 and p.connection = ${leaver.connection} and ${isAddress('p.subject')} and ${isSaidLater('x')}))`,
+      where p.tenant = $1 and p.connection = ${leaver.connection} and ${isAddressSql('p.subject')} and ${isSaidAfterDeletionSql('x')}))`,
   isHere: `c.connection = ${leaver.connection}`,
   // By who wrote what they answer, since they run for the person an operator says that is. One that also answers another person, or
   // something later, stays. What is left of a turn that was split answers nothing: it is known by whom it ran for.
   own: `
 answering as materialized (
-  select t.id, t.kind, t.principal, count(x.id) as members, count(x.id) filter (where ${isSaidThere('x')}) as theirs,
+  select t.id, t.kind, t.principal, count(x.id) as members, count(x.id) filter (where ${isSaidBeforeDeletionSql('x')}) as theirs,
     count(x.id) filter (where x.subject is null) as nobodys
   from turns t left join inbox x on x.turn_id = t.id
   where t.tenant = $1 and t.conversation_id = $3 group by t.id
@@ -82,7 +83,7 @@ own as (
   select a.id from answering a where a.theirs > 0 and a.theirs + a.nobodys = a.members
   union
   select a.id from answering a
-  where a.members = 0 and a.kind <> 'signal' and (${isAddress('a.principal')} or a.principal in (
+  where a.members = 0 and a.kind <> 'signal' and (${isAddressSql('a.principal')} or a.principal in (
     select o.principal from answering o where o.theirs > 0 and o.theirs + o.nobodys = o.members))
 )`,
   isBegun: 'true',
@@ -91,7 +92,7 @@ own as (
 const { isTheirs } = aPerson
 
 /** A decision about a pairing locks it first; what waited for one that is gone is refused with it. */
-export const erasePersonPairings = statement(
+export const erasePersonPairings = nameStatement(
   'erase_pairings',
   `
 with gone as (delete from pairings p where p.tenant = $1 and ${isTheirs('p.subject')} returning p.id),
@@ -103,7 +104,7 @@ select (select count(*)::int from gone) as pairings, (select count(*)::int from 
 )
 
 /** Looked through as a whole: of a room there are never many, and they are there for a while only. */
-export const erasePersonAmbient = statement(
+export const erasePersonAmbient = nameStatement(
   'erase_ambient_context',
   `
 with gone as (
@@ -112,7 +113,7 @@ select count(*)::int as "ambientContext" from gone`,
 )
 
 /** $3 batch. Their objects go with the next sweep, unless another sender sent the same bytes. */
-export const erasePersonAttachments = statement(
+export const erasePersonAttachments = nameStatement(
   'erase_attachments',
   `
 with old as materialized (select a.id from attachments a where a.tenant = $1 and ${isTheirs('a.owner')} limit $3),
@@ -121,7 +122,7 @@ select count(*)::int as attachments from gone`,
 )
 
 /** Few rows each; the names themselves are not among them. */
-export const erasePersonRecords = statement(
+export const erasePersonRecords = nameStatement(
   'erase_written',
   `
 with granted as (delete from grants g where g.tenant = $1 and ${isTheirs('g.subject')} returning 1),
@@ -149,7 +150,7 @@ called as (
 ),
 unsteered as (
   delete from thread_agents a using json_array_elements_text($2::text::json) n(name)
-  where a.tenant = $1 and starts_with(a.external_id, ${turnedBy('n.name')})
+  where a.tenant = $1 and starts_with(a.external_id, ${sendersThreadNamePrefixSql('n.name')})
 ),
 stopped as (update runs r set cancelled_by = 'forgotten' where r.tenant = $1 and ${isTheirs('r.cancelled_by')})
 select (select count(*)::int from granted) as grants, (select count(*)::int from held) as tokens,
@@ -158,7 +159,7 @@ select (select count(*)::int from granted) as grants, (select count(*)::int from
 )
 
 /** $3 who did it, $4 how it ended, $5 counts as JSON. Last of all the names; the audit log's lines then name no person. */
-export const erasePersonNames = statement(
+export const erasePersonNames = nameStatement(
   'erase_names',
   `
 with unlinked as (
@@ -177,7 +178,7 @@ select (select count(*)::int from unlinked) as links, (select count(*)::int from
 )
 
 /** What there is, apart from the receipts. */
-export const countPerson = statement(
+export const countPerson = nameStatement(
   'count_person',
   `
 with theirs as materialized (
@@ -220,7 +221,7 @@ select (select count(*)::int from theirs where is_alone) as conversations,
 )
 
 /** $1 batch, $2 tenant. Conversations that a person was erased from, once no delivery that was under way can mean them. */
-export const sweepErasedContent = statement(
+export const sweepErasedContent = nameStatement(
   'sweep_erased',
   `
 with old as materialized (
@@ -263,8 +264,8 @@ stray as materialized (
 page as materialized (select s.id, s.is_theirs from stray s order by s.id limit $4)`
 
 /** The same page. Lanes of what their arrivals were answered with, locked before anything is read, as the send worker does. */
-const lockAnswers = (name: string, rows: string): Statement =>
-  statement(
+const lockAnswersStatement = (name: string, rows: string): Statement =>
+  nameStatement(
     `lock_erased_answers${name}`,
     `
 with ${rows}
@@ -280,7 +281,7 @@ order by l.connection, l.order_key for update`,
  * whichever person it was stored for.
  */
 const forgetReceiptPage = (name: string, rows: string): Statement =>
-  statement(
+  nameStatement(
     `erase_receipt_page${name}`,
     `
 with ${rows},
@@ -289,7 +290,7 @@ emptied as (
     delivery_id = null, recipient = null, edit_of = null, trace_id = ''
   from page where x.id = page.id and page.is_theirs returning x.id, x.blob
 ),
-unattached as (delete from attachments a using emptied where ${unindexed('a.tenant')} = $1 and a.inbox_id = emptied.id returning 1),
+unattached as (delete from attachments a using emptied where ${unindexedColumnSql('a.tenant')} = $1 and a.inbox_id = emptied.id returning 1),
 uncounted as (update duplicates d set last_delivery_id = null from emptied where d.inbox_id = emptied.id),
 answers as materialized (
   select o.id, o.order_key, o.settled_at is null as is_open from emptied join outbox o on o.origin = emptied.id and o.purpose = 'protocol'
@@ -313,7 +314,7 @@ select (select id from page order by id desc limit 1) as last, (select count(*):
   )
 
 /** The same without a change, for an operator who wants to know first. */
-export const countReceiptPage = statement(
+export const countReceiptPage = nameStatement(
   'count_receipt_page',
   `
 with ${receiptPageSql(aPerson)}
@@ -324,7 +325,7 @@ select (select id from page order by id desc limit 1) as last, (select count(*):
 export type ReceiptStatements = Readonly<Record<'lockAnswers' | 'forgetReceiptPage', Statement>>
 
 const createReceiptStatements = (name: string, rows: string): ReceiptStatements => ({
-  lockAnswers: lockAnswers(name, rows),
+  lockAnswers: lockAnswersStatement(name, rows),
   forgetReceiptPage: forgetReceiptPage(name, rows),
 })
 

@@ -1,10 +1,10 @@
 // Retention and lane drift. Every statement works on a bounded batch and passes by what another replica sweeps, so
 // that sweeping never blocks.
 // A gateway sweeps its own tenant ($3): how long something is kept is that tenant's configuration.
-import { statement } from './client.ts'
+import { nameStatement } from './client.ts'
 
 /** $1 days, $2 batch. Content goes first; the receipt and its keys stay. */
-export const deleteExpiredContent = statement(
+export const deleteExpiredContent = nameStatement(
   'expire_content',
   `
 with old as (
@@ -14,7 +14,7 @@ update inbox x set message = null, raw = null, reply_to = null from old where x.
 )
 
 /** $1 hours, $2 batch. What an operator asked for is no arrival, and stays as long as other content. */
-export const deleteExpiredRefused = statement(
+export const deleteExpiredRefused = nameStatement(
   'expire_refused',
   `
 with old as (
@@ -25,7 +25,7 @@ update inbox x set message = null, raw = null, reply_to = null from old where x.
 )
 
 /** $1 days, $2 batch. Receipts of what nothing proved: counters go on counting them, and no server delivers them again. */
-export const deleteExpiredUnproven = statement(
+export const deleteExpiredUnproven = nameStatement(
   'expire_unproven',
   `
 with old as (
@@ -37,7 +37,7 @@ delete from inbox x using old where x.id = old.id returning 1 as swept`,
 )
 
 /** $1 days, $2 batch. */
-export const deleteExpiredTranscripts = statement(
+export const deleteExpiredTranscripts = nameStatement(
   'expire_transcripts',
   `
 with old as (
@@ -51,7 +51,7 @@ delete from messages m using old where m.session_id = old.session_id and m.seq =
  * $1 days, $2 batch. Files of sessions in which nothing was said for so long, and of sessions that are no more. One was used
  * before its session was last active: only old ones are looked at.
  */
-export const deleteExpiredAttachments = statement(
+export const deleteExpiredAttachments = nameStatement(
   'expire_attachments',
   `
 with old as materialized (
@@ -63,7 +63,7 @@ delete from attachments a using old where a.tenant = $3 and a.id = old.id return
 )
 
 /** Receipts with the count of their redeliveries. Their content went before. */
-export const deleteExpiredReceipts = statement(
+export const deleteExpiredReceipts = nameStatement(
   'expire_receipts',
   `
 with old as (
@@ -74,7 +74,7 @@ delete from inbox x using old where x.id = old.id returning 1 as swept`,
 )
 
 const deleteExpiredRows = (name: string, table: string, column: string) =>
-  statement(
+  nameStatement(
     name,
     `
 with old as (
@@ -92,7 +92,7 @@ export const deleteExpiredThreadAgents = deleteExpiredRows('expire_thread_agents
 export const deleteExpiredPairings = deleteExpiredRows('expire_decided_pairings', 'pairings', 'decided_at')
 
 /** Tasks that rest, with where their owners wanted to be told. One that is worked on is never old. */
-export const deleteExpiredTasks = statement(
+export const deleteExpiredTasks = nameStatement(
   'expire_tasks',
   `
 with old as (
@@ -103,7 +103,7 @@ delete from tasks t using old where t.id = old.id returning 1 as swept`,
 )
 
 /** Turns with their journal, their run and its log, and what it waited for. */
-export const deleteExpiredTurns = statement(
+export const deleteExpiredTurns = nameStatement(
   'expire_turns',
   `
 with old as (
@@ -121,7 +121,7 @@ delete from turns t using old where t.id = old.id returning 1 as swept`,
  * $1 days, $2 batch, $3 tenant. The log's trigger lets go of a line only where the same transaction says that this is retention. Lines
  * are old in the order of their numbers: only the first ones are looked at, since their times have no index.
  */
-export const deleteExpiredAudit = statement(
+export const deleteExpiredAudit = nameStatement(
   'expire_audit',
   `
 with permitted as materialized (select set_config('parley.retention', 'on', true) as word),
@@ -132,7 +132,7 @@ delete from audit_log l using old where l.seq = old.seq returning 1 as swept`,
 )
 
 /** $1 batch, $2 tenant. Ambient context whose time is over; a turn that takes some of it right now has it first. */
-export const deleteExpiredAmbient = statement(
+export const deleteExpiredAmbient = nameStatement(
   'expire_ambient_context',
   `
 with old as materialized (
@@ -141,7 +141,7 @@ delete from ambient_context o using old where o.inbox_id = old.inbox_id returnin
 )
 
 /** $1 batch, $2 tenant. Buckets that are full again say nothing any more. */
-export const deleteExpiredLimits = statement(
+export const deleteExpiredLimits = nameStatement(
   'expire_limits',
   `
 with old as (
@@ -152,7 +152,7 @@ delete from connection_limits l using old where l.ctid = old.ctid returning 1 as
 )
 
 /** $1 batch, $2 tenant. Lanes that adapters named and that nothing went through for a day. */
-export const deleteIdleLanes = statement(
+export const deleteIdleLanes = nameStatement(
   'expire_idle_lanes',
   `
 with old as materialized (
@@ -164,7 +164,7 @@ delete from send_lanes l using old where l.ctid = old.ctid returning 1 as swept`
 )
 
 /** $1 batch, $2 tenant. Of what nothing counts any more. */
-export const deleteExpiredReplyWindows = statement(
+export const deleteExpiredReplyWindows = nameStatement(
   'expire_reply_windows',
   `
 with old as (
@@ -173,7 +173,7 @@ delete from reply_windows w using old where w.ctid = old.ctid returning 1 as swe
 )
 
 /** $1 batch, $2 tenant. */
-export const deleteExpiredTtlValues = statement(
+export const deleteExpiredTtlValues = nameStatement(
   'expire_ttl_entries',
   `
 with old as (
@@ -188,7 +188,7 @@ const overdueMsSql = (column: string, days: string): string =>
  * Heads of the indexes that the sweeper reads: how long each is beyond its time, negative where it is not. Placeholders for the
  * tenant, the days of content and the days of receipts.
  */
-export const overdueHeads = (tenant: string, contentDays: string, receiptDays: string): string => `
+export const overdueHeadsSql = (tenant: string, contentDays: string, receiptDays: string): string => `
   (select 'content' as what, ${overdueMsSql('ended_at', contentDays)} as ms from inbox
    where tenant = ${tenant} and ended_at is not null and (message is not null or raw is not null) order by ended_at limit 1)
   union all
@@ -202,10 +202,10 @@ export const overdueHeads = (tenant: string, contentDays: string, receiptDays: s
    where tenant = ${tenant} and ended_at is not null order by ended_at limit 1)`
 
 /** $1 tenant, $2 days of content, $3 days of receipts. Transcripts too, whose sessions have no index by age: once a minute. */
-export const readOverdue = statement(
+export const readOverdue = nameStatement(
   'read_overdue',
   `
-select what, ms from (${overdueHeads('$1', '$2', '$3')}
+select what, ms from (${overdueHeadsSql('$1', '$2', '$3')}
   union all
   (select 'transcripts', ${overdueMsSql('s.last_activity_at', '$2')} from sessions s
    where s.tenant = $1 and s.last_activity_at < now() - $2::float8 * interval '1 day'
@@ -215,7 +215,7 @@ where ms > 0 order by ms desc limit 1`,
 )
 
 /** $1 how many, $2 tenant. Lanes that disagree with their rows though no worker holds them and nothing moved for a while: a fault, to be reported. */
-export const findDrift = statement(
+export const findDrift = nameStatement(
   'find_drift',
   `
 with suspects as (
@@ -233,7 +233,7 @@ where l.tenant = $2 and (l.lease_until is null or l.lease_until < now())
 limit $1`,
 )
 
-export const correctDrift = statement(
+export const correctDrift = nameStatement(
   'correct_drift',
   `
 with corrected as (

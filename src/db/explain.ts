@@ -4,7 +4,7 @@
 import type { Rejection } from '../identity/rejected-requests.ts'
 import type { ErrorSource, ThrownError } from '../lib/errors.ts'
 import { auditPersonSql } from './audit.ts'
-import { type Db, historyTimeSql, statement } from './client.ts'
+import { type Db, historyTimeSql, nameStatement } from './client.ts'
 
 /** What an id turned out to name. */
 export type Hit = {
@@ -255,7 +255,7 @@ const messageHit = `x.id, x.connection, ${historyTimeSql('x.received_at')} as at
  * $1 what was asked for, $2 the same as uuid or null, $3 dedupe claims it may stand for (JSON), $4 how many per way, $5 tenant.
  * `known` walks the message index from connection to connection, so that no list of connections is needed.
  */
-const searchId = statement(
+const searchId = nameStatement(
   'search_id',
   `
 with recursive known as (
@@ -294,7 +294,7 @@ select 'delivery', 'vendor message id', f.* from (
  * $1 what was asked for, $2 how many arrivals to look at, $3 how many to show, $4 tenant. Ids sort by time. The arrivals are
  * the newest of all tenants: looking for a quiet one's among a busy one's would read the whole table.
  */
-const searchNewest = statement(
+const searchNewest = nameStatement(
   'search_newest',
   `
 select 'message' as kind,
@@ -394,7 +394,7 @@ const decision = `select ${historyTimeSql('l.at')} as at, l.seq, l.action, l.out
  * $1 inbox id, $2 turn id, $3 outbox id: one of them; $4 tenant. `lead` is the message the turn answers; a turn whose member has
  * moved on still names it in its history. `chain` goes back through the turns that were split or died before.
  */
-const explainFacts = statement(
+const explainFacts = nameStatement(
   'explain_facts',
   `
 with recursive asked as (select coalesce($2::uuid, (select turn_id from outbox where id = $3::uuid and tenant = $4)) as turn_id),

@@ -2,8 +2,8 @@
 // in every replica.
 
 import { auditedActs } from './audit.ts'
-import { type Db, isoTime, statement } from './client.ts'
-import { settleKnown } from './pairings.ts'
+import { type Db, isoTimeSql, nameStatement } from './client.ts'
+import { settlePairingsOfPerson } from './pairings.ts'
 
 /** Weakest first. */
 export const grantRoles = ['viewer', 'operator', 'admin'] as const
@@ -63,7 +63,7 @@ export async function addGrant(
   const params = [subject, effect, role, connection, agent, workspaceId, createdBy, expiresInMs]
   const [grant] = await db.query<GrantLine>(addGrantSql, [db.tenant, db.newId(), ...params])
   if (grant === undefined) throw new RangeError('an insert returns its row')
-  return { grant, messages: await settleKnown(db, db.tenant, subject) }
+  return { grant, messages: await settlePairingsOfPerson(db, db.tenant, subject) }
 }
 
 export async function revokeGrant(db: Db, id: string, by: string): Promise<Revocation> {
@@ -77,11 +77,11 @@ const state = `case when g.revoked_at is not null then 'revoked'
   when g.expires_at is not null and g.expires_at <= now() then 'expired' else 'active' end`
 
 const line = `g.id, g.subject, g.effect, g.role, g.connection, g.agent, g.workspace_id as "workspaceId", g.source,
-  ${state} as state, g.created_by as "createdBy", ${isoTime('g.created_at')} as "createdAt",
-  ${isoTime('g.expires_at')} as "expiresAt", g.revoked_by as "revokedBy", ${isoTime('g.revoked_at')} as "revokedAt"`
+  ${state} as state, g.created_by as "createdBy", ${isoTimeSql('g.created_at')} as "createdAt",
+  ${isoTimeSql('g.expires_at')} as "expiresAt", g.revoked_by as "revokedBy", ${isoTimeSql('g.revoked_at')} as "revokedAt"`
 
 /** $1 tenant, $2 subject or null, $3 whether those that are over too, $4 how many, $5 before which id or null. */
-const listGrantsSql = statement(
+const listGrantsSql = nameStatement(
   'list_grants',
   `
 select ${line} from grants g
@@ -91,7 +91,7 @@ order by g.id desc limit $4`,
 )
 
 /** $1 tenant, $2 id. */
-const getGrant = statement('get_grant', `select ${line} from grants g where g.tenant = $1 and g.id = $2`)
+const getGrant = nameStatement('get_grant', `select ${line} from grants g where g.tenant = $1 and g.id = $2`)
 
 const grantActSql = (action: string, actor: string): string => `
 acted as (
@@ -101,7 +101,7 @@ acted as (
 ),${auditedActs}`
 
 /** $1 tenant, $2 id, $3 subject, $4 effect, $5 role, $6 connection, $7 agent, $8 workspace, $9 by whom, $10 life in ms. */
-const addGrantSql = statement(
+const addGrantSql = nameStatement(
   'add_grant',
   `
 with written as (
@@ -113,7 +113,7 @@ select ${line} from written g`,
 )
 
 /** $1 tenant, $2 id, $3 by whom. */
-const revokeGrantSql = statement(
+const revokeGrantSql = nameStatement(
   'revoke_grant',
   `
 with written as (

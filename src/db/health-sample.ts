@@ -7,29 +7,29 @@
 // strangers what senders who are not admitted sent today
 // suspects  turns on which a process died, and that have not ended
 // lanes     conversations with work, and send lanes alike  timers   those that should have fired, at most 10 000 of them
-import { statement } from './client.ts'
-import { overdueHeads } from './expired-rows.ts'
+import { nameStatement } from './client.ts'
+import { overdueHeadsSql } from './expired-rows.ts'
 
 const laneState = `case when lease_until > now() then 'held' when lease_until is not null then 'expired'
   when next_at > now() then 'delayed' else 'due' end`
 
-const ageMs = (instant: string): string => `(extract(epoch from now() - ${instant}) * 1000)::float8`
+const ageMsSql = (instant: string): string => `(extract(epoch from now() - ${instant}) * 1000)::float8`
 
 /** Lanes are only counted: the time on a lane that slept says when it was given back, not since when it has work. */
-export const readHealthSample = statement(
+export const readHealthSample = nameStatement(
   'read_health_samples',
   `
 select kind, connection, state, reason, sum(current)::float8 as current, sum(total)::float8 as total,
-  null::float8 as "oldestMs", ${ageMs('max(last_at)')} as "lastMs"
+  null::float8 as "oldestMs", ${ageMsSql('max(last_at)')} as "lastMs"
 from (select kind, connection, state, reason, current, total, last_at from counters where tenant = $1
       union all select kind, connection, state, reason, delta, greatest(delta, 0), at from counter_changes where tenant = $1) tallied
 group by kind, connection, state, reason
 union all
-select 'message', connection, state, '', count(*), 0, ${ageMs('min(received_at)')}, ${ageMs('max(received_at)')}
+select 'message', connection, state, '', count(*), 0, ${ageMsSql('min(received_at)')}, ${ageMsSql('max(received_at)')}
 from inbox where tenant = $1 and ended_at is null group by connection, state
 union all
 select 'call', connection, case when state = 'unknown' then 'reconciling' else state end as call_state, '', count(*), 0,
-  ${ageMs('min(coalesce(not_before, created_at)) filter (where coalesce(not_before, created_at) <= now())')}, null
+  ${ageMsSql('min(coalesce(not_before, created_at)) filter (where coalesce(not_before, created_at) <= now())')}, null
 from outbox where tenant = $1 and settled_at is null group by connection, call_state
 union all
 select 'lane', connection, case when mode = 'active' then ${laneState} else mode end as lane_state, '', count(*), 0, null, null
@@ -44,17 +44,17 @@ union all
 select 'pairing', connection, 'pending', '', count(*), 0, null, null
 from pairings where tenant = $1 and status = 'pending' group by connection
 union all
-select 'timer', '', 'overdue', '', count(*), 0, ${ageMs('min(due_at)')}, null
+select 'timer', '', 'overdue', '', count(*), 0, ${ageMsSql('min(due_at)')}, null
 from (select due_at from timers where tenant = $1 and fired_at is null and due_at <= now() order by due_at limit 10000) overdue
 union all
 select 'stranger', connection, kind, '', messages, refused, null, null
 from stranger_usage where tenant = $1 and day = (now() at time zone 'UTC')::date
 union all
-select 'retention', '', what, '', 0, 0, ms, null from (${overdueHeads('$1', '$2', '$3')}) heads where ms > 0`,
+select 'retention', '', what, '', 0, 0, ms, null from (${overdueHeadsSql('$1', '$2', '$3')}) heads where ms > 0`,
 )
 
 /** $1 how many changes. Two replicas may fold at once: each takes what the other has not. */
-export const foldCounterChanges = statement(
+export const foldCounterChanges = nameStatement(
   'fold_counter_changes',
   `
 with taken as (

@@ -13,84 +13,84 @@ type Held<Of extends Columns> = { readonly [Name in keyof Of]: Of[Name] extends 
 /** What is not said is not sent, and null to the statement: every byte is parsed. */
 type HeldIfSaid<Of extends Columns> = { readonly [Name in keyof Of]?: Held<Of>[Name] | undefined }
 
-function column<Value = string>(sqlType: string): Column<Value> {
+function sqlColumn<Value = string>(sqlType: string): Column<Value> {
   // The second type is for the compiler alone.
   return sqlType as Column<Value>
 }
 
 const saidColumns = {
-  id: column('uuid'),
-  tenant: column('text'),
-  connection: column('text'),
-  agent: column('text'),
-  kind: column('text'),
+  id: sqlColumn('uuid'),
+  tenant: sqlColumn('text'),
+  connection: sqlColumn('text'),
+  agent: sqlColumn('text'),
+  kind: sqlColumn('text'),
   /** Only `queued` rows enter a lane. `refused`: nothing proves who sent it, and no caller waits to be told. */
-  state: column<'queued' | 'ignored' | 'dead' | 'refused'>('text'),
+  state: sqlColumn<'queued' | 'ignored' | 'dead' | 'refused'>('text'),
   /** Everything that makes the message this message; stored as a hash. */
-  dedupe: column('text'),
+  dedupe: sqlColumn('text'),
   /** Everything the message says; the same id saying something else is another message. */
-  content: column('text'),
-  event: column<'new' | 'edit' | 'delete'>('text'),
-  bytes: column<number>('int'),
-  horizonMs: column<number>('float8'),
-  traceId: column('text'),
-  candidates: column<readonly string[]>('json'),
-  platformVerified: column<boolean>('boolean'),
-  newThreadKey: column('text'),
+  content: sqlColumn('text'),
+  event: sqlColumn<'new' | 'edit' | 'delete'>('text'),
+  bytes: sqlColumn<number>('int'),
+  horizonMs: sqlColumn<number>('float8'),
+  traceId: sqlColumn('text'),
+  candidates: sqlColumn<readonly string[]>('json'),
+  platformVerified: sqlColumn<boolean>('boolean'),
+  newThreadKey: sqlColumn('text'),
   /** Deliveries of the same message that wait beside it and share its outcome. */
-  copies: column<number>('int'),
+  copies: sqlColumn<number>('int'),
   /** Id for the conversation, should this message open one. */
-  conversationId: column('uuid'),
+  conversationId: sqlColumn('uuid'),
 }
 
 const optionalColumns = {
-  reason: column('text'),
-  recipient: column('text'),
-  subject: column('text'),
-  mustReplyIndividually: column('text'),
-  messageId: column('text'),
-  deliveryId: column('text'),
-  editOf: column('text'),
-  message: column<JsonObject>('jsonb'),
-  raw: column<JsonObject>('jsonb'),
-  replyTo: column<JsonObject>('jsonb'),
-  platformAt: column('timestamptz'),
-  replyToken: column('text'),
-  isExclusive: column<boolean>('boolean'),
+  reason: sqlColumn('text'),
+  recipient: sqlColumn('text'),
+  subject: sqlColumn('text'),
+  mustReplyIndividually: sqlColumn('text'),
+  messageId: sqlColumn('text'),
+  deliveryId: sqlColumn('text'),
+  editOf: sqlColumn('text'),
+  message: sqlColumn<JsonObject>('jsonb'),
+  raw: sqlColumn<JsonObject>('jsonb'),
+  replyTo: sqlColumn<JsonObject>('jsonb'),
+  platformAt: sqlColumn('timestamptz'),
+  replyToken: sqlColumn('text'),
+  isExclusive: sqlColumn<boolean>('boolean'),
   /** A command for the gateway, in the conversation beside its conversation. */
-  isControl: column<boolean>('boolean'),
+  isControl: sqlColumn<boolean>('boolean'),
   /** How long its conversation waits for what belongs to it. */
-  debounceMs: column<number>('float8'),
+  debounceMs: sqlColumn<number>('float8'),
   /** Not said where one agent alone answers. */
-  routing: column<DraftRouting>('jsonb'),
+  routing: sqlColumn<DraftRouting>('jsonb'),
 }
 
 export const rowColumns = { ...saidColumns, ...optionalColumns }
 
 /** What only some channels and callers say; the statement without them is the shorter one. */
 export const moreColumns = {
-  task: column<DraftTask>('json'),
+  task: sqlColumn<DraftTask>('json'),
   /** Names under which its conversation is found from now on, too. */
-  aliases: column<readonly string[]>('json'),
+  aliases: sqlColumn<readonly string[]>('json'),
   /** Ids of what was kept of it before it was stored, to be kept as long as it is. */
-  rawBlobs: column<readonly string[]>('json'),
+  rawBlobs: sqlColumn<readonly string[]>('json'),
   /** Of what we sent: that it came back. */
-  bounce: column<Bounce>('json'),
+  bounce: sqlColumn<Bounce>('json'),
   /** What it changes in the channel's records. */
-  recordWrites: column<readonly RecordWrite[]>('json'),
+  recordWrites: sqlColumn<readonly RecordWrite[]>('json'),
   /** What its protocol answers, each with the id of its delivery. */
-  protocolReplies: column<readonly (ProtocolReply & { readonly id: string })[]>('json'),
+  protocolReplies: sqlColumn<readonly (ProtocolReply & { readonly id: string })[]>('json'),
   /** Deliveries whose order key begins so are not to leave any more. */
-  cancelPending: column('text'),
+  cancelPending: sqlColumn('text'),
   /** Its sender has left: what they said until now is to be erased. */
-  isAccountDeleted: column<boolean>('boolean'),
+  isAccountDeleted: sqlColumn<boolean>('boolean'),
 }
 
 export const claimColumns = {
   /** Proofs that count once, claimed with it. */
-  once: column<readonly OnceClaim[]>('json'),
+  once: sqlColumn<readonly OnceClaim[]>('json'),
   /** The event that claims them where it is not this one: what came together shares its proofs. */
-  eventId: column('uuid'),
+  eventId: sqlColumn('uuid'),
 }
 
 /** One inbound event on its way into the inbox. */
@@ -120,7 +120,7 @@ export type DraftRouting = {
 }
 
 /** SQL: the columns as a recordset declares them. */
-export function recordset(columns: Columns): string {
+export function recordsetColumnsSql(columns: Columns): string {
   return Object.entries(columns)
     .map(([name, sqlType]) => `"${name}" ${sqlType}`)
     .join(', ')

@@ -3,7 +3,7 @@
 
 import type { Installation, Installations } from '../contract/channel.ts'
 import type { JsonObject } from '../lib/json-value.ts'
-import { type Database, statement, storableJson } from './client.ts'
+import { type Database, nameStatement, storableJson } from './client.ts'
 
 /** Port: makes text unreadable without the operator's key. `about` is bound to it: text sealed for another use does not open. */
 export interface Seal {
@@ -27,7 +27,7 @@ export function createInstallations(
   { tenant, connection, agent, seal }: InstallationOptions,
 ): Installations {
   const sealContextForAccount = (account: string): string => JSON.stringify([tenant, connection, account])
-  const installation = async ({ account, status, kept }: Row): Promise<Installation> => {
+  const openInstallation = async ({ account, status, kept }: Row): Promise<Installation> => {
     const sealed = kept?.sealed ?? null
     const credentials: JsonObject =
       sealed === null ? {} : JSON.parse(await seal.open(sealed, sealContextForAccount(account)))
@@ -36,7 +36,7 @@ export function createInstallations(
   return {
     async find(account) {
       const [row] = await database.query<Row>(findInstallation, [tenant, connection, account])
-      return row === undefined ? undefined : installation(row)
+      return row === undefined ? undefined : openInstallation(row)
     },
     async save({ account, credentials, facts, status }) {
       const sealed = await seal.close(JSON.stringify(credentials), sealContextForAccount(account))
@@ -48,7 +48,7 @@ export function createInstallations(
     },
     async list() {
       const rows = await database.query<Row>(listInstallations, [tenant, connection])
-      return Promise.all(rows.map(installation))
+      return Promise.all(rows.map(openInstallation))
     },
   }
 }
@@ -58,13 +58,13 @@ export function createInstallations(
 const shown = 'external_account as account, status, sealed_credentials as kept'
 
 /** $3 account. */
-const findInstallation = statement(
+const findInstallation = nameStatement(
   'find_installation',
   `select ${shown} from connections where tenant = $1 and id = $2::text || '/' || $3::text and external_account = $3`,
 )
 
 /** $3 account, $4 agent, $5 status, $6 what is kept (JSON). */
-const saveInstallation = statement(
+const saveInstallation = nameStatement(
   'save_installation',
   `
 insert into connections (tenant, id, channel, agent, external_account, status, sealed_credentials)
@@ -74,7 +74,7 @@ on conflict (tenant, id) do update set agent = excluded.agent, status = excluded
 )
 
 /** $3 account, $4 status, $5 reason. */
-const endInstallation = statement(
+const endInstallation = nameStatement(
   'end_installation',
   `
 update connections set status = $4,
@@ -82,7 +82,7 @@ update connections set status = $4,
 where tenant = $1 and id = $2::text || '/' || $3::text and external_account = $3`,
 )
 
-const listInstallations = statement(
+const listInstallations = nameStatement(
   'list_installations',
   `select ${shown} from connections where tenant = $1 and id = $2::text || '/' || external_account order by external_account`,
 )

@@ -1,6 +1,6 @@
 // The journal of a turn: every effect is a step row, started before it and finished after it.
 import type { Json } from '../lib/json-value.ts'
-import { type Db, type Param, statement } from './client.ts'
+import { type Db, nameStatement, type Param } from './client.ts'
 
 export type StepAddress = {
   readonly conversationId: string
@@ -96,7 +96,7 @@ export function createJournalStore(db: Db): JournalStore {
   return {
     async begin(at, { isIdempotent, label }) {
       const rows = await db.query<BeginRow>(beginStep, [...fencedStepParams(at), at.turnId, isIdempotent, label])
-      return stepState(rows[0], isIdempotent)
+      return readBegunStepState(rows[0], isIdempotent)
     },
     async finish(at, end) {
       const [row] = await db.query<{ ended: number }>(finishStep, [...fencedStepParams(at), ...stepEndParams(end)])
@@ -122,7 +122,7 @@ function stepEndParams(end: StepEnd): readonly Param[] {
   return end.state === 'finished' ? [end.state, JSON.stringify(end.result), null] : [end.state, null, end.error]
 }
 
-function stepState(row: BeginRow | undefined, isIdempotent: boolean): StepState {
+function readBegunStepState(row: BeginRow | undefined, isIdempotent: boolean): StepState {
   if (row === undefined || row.held === 0) return { kind: 'lease_lost' }
   if (row.begun > 0) return { kind: 'run' }
   if (row.state === 'finished') return { kind: 'finished', result: row.result }
@@ -139,7 +139,7 @@ function stepState(row: BeginRow | undefined, isIdempotent: boolean): StepState 
  * one whose answer went missing: nothing ran since. Once a stop of the run is committed no step of it begins any more, in
  * whichever replica it runs.
  */
-const beginStep = statement(
+const beginStep = nameStatement(
   'begin_step',
   `
 with lane as materialized (
@@ -164,7 +164,7 @@ select (select count(*)::int from lane) as held, (select count(*)::int from begu
 )
 
 /** $6 state (finished, failed or undone), $7 result as JSON or null, $8 error or null. */
-const finishStep = statement(
+const finishStep = nameStatement(
   'finish_step',
   `
 with lane as materialized (
@@ -179,7 +179,7 @@ select count(*)::int as ended from ended`,
 )
 
 /** The same for a step without effect, which was not begun before. $9 how long it took in ms. */
-const recordStep = statement(
+const recordStep = nameStatement(
   'record_step',
   `
 with lane as materialized (
@@ -196,7 +196,7 @@ select count(*)::int as ended from ended`,
 )
 
 /** $1 turn. */
-const turnPast = statement(
+const turnPast = nameStatement(
   'read_journal',
   `
 select coalesce(t.journal_turn, t.id) as "journalTurn", t.view,
@@ -210,7 +210,7 @@ from turns t where t.id = $1`,
 )
 
 /** $1 the turn whose journal it is. */
-const remoteSteps = statement(
+const remoteSteps = nameStatement(
   'remote_steps',
   `
 select step, state, result from journal

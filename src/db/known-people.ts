@@ -1,9 +1,9 @@
 // The people a connection has ever dealt with, for channels that are told about every account of their platform.
 import type { KnownPeople } from '../contract/channel.ts'
 import { knowsSubject } from './account-deletions.ts'
-import { type Database, statement } from './client.ts'
+import { type Database, nameStatement } from './client.ts'
 
-export function createPeople(
+export function createKnownPeople(
   database: Database,
   { tenant, connection }: { readonly tenant: string; readonly connection: string },
 ): KnownPeople {
@@ -31,7 +31,7 @@ export async function isAdmittedPerson(
 // them.
 
 /** SQL: whether a message of the subject was answered. By the index that holds nothing else. */
-export const wasAnswered = (tenant: string, connection: string, subject: string): string => `exists (
+export const wasAnsweredSql = (tenant: string, connection: string, subject: string): string => `exists (
     select 1 from inbox a
     where a.tenant = ${tenant} and a.connection = ${connection} and a.subject = ${subject} and a.state = 'answered')`
 
@@ -44,7 +44,7 @@ const isGrantedSql = (tenant: string, connection: string, subject: string): stri
         select l.principal from identity_links l where l.tenant = ${tenant} and l.subject = ${subject} limit 1)))`
 
 /** $1 tenant, $2 connection, $3 subject. */
-const isKnownPerson = statement(
+const isKnownPerson = nameStatement(
   'is_known_person',
-  `select ${isGrantedSql('$1', '$2', '$3')} or ${wasAnswered('$1', '$2', '$3')} as "isKnown"`,
+  `select ${isGrantedSql('$1', '$2', '$3')} or ${wasAnsweredSql('$1', '$2', '$3')} as "isKnown"`,
 )

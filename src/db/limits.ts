@@ -1,5 +1,5 @@
 // Rate limits of callers: how often one asked in the current window. Rows, so that replicas count together.
-import { type Db, statement } from './client.ts'
+import { type Db, nameStatement } from './client.ts'
 
 /** `scope` names who and what is counted; it holds no name of a person. */
 export type Counted = { readonly scope: string; readonly count: number; readonly perMs: number }
@@ -8,7 +8,7 @@ export type Counted = { readonly scope: string; readonly count: number; readonly
 export type Spent = { readonly scope: string; readonly used: number; readonly resetMs: number }
 
 /** One statement, whatever is counted. */
-export function spendLimits(db: Db, counted: readonly Counted[]): Promise<readonly Spent[]> {
+export function countAgainstLimits(db: Db, counted: readonly Counted[]): Promise<readonly Spent[]> {
   return db.query<Spent>(spendLimitsSql, [db.tenant, JSON.stringify(counted)])
 }
 
@@ -16,7 +16,7 @@ export function spendLimits(db: Db, counted: readonly Counted[]): Promise<readon
 // window per request, so that a new window needs no clearing.
 
 /** $1 tenant, $2 what is counted as JSON. Rows are taken in a fixed order, so that two replicas cannot deadlock. */
-const spendLimitsSql = statement(
+const spendLimitsSql = nameStatement(
   'spend_limits',
   `
 with asked as materialized (

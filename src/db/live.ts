@@ -2,7 +2,7 @@
 import type { QueuedCall } from '../contract/delivery.ts'
 import type { NormalizedResponse } from '../contract/index.ts'
 import type { JsonObject } from '../lib/json-value.ts'
-import { type Db, statement, storableJson } from './client.ts'
+import { type Db, nameStatement, storableJson } from './client.ts'
 import { rowVersion } from './row-version.ts'
 
 export type NewLiveRow = {
@@ -42,7 +42,7 @@ export async function findLiveReply(db: Db, turnId: string): Promise<LiveRow | u
 }
 
 /** Once per message, however often it is asked for; none of a message that is taken up by now. How many calls were written. */
-export async function notifyWaiting(
+export async function storeWaitNotice(
   db: Db,
   hold: { readonly conversationId: string; readonly epoch: number },
   turnId: string,
@@ -56,7 +56,7 @@ export async function notifyWaiting(
 // A live message is ordinal 0 of its turn. These rows are sent in order like any other and not counted as answers.
 
 /** $1 conversation, $2 holder, $3 epoch, $4 turn, $5 row, $6 order key, $7 call as JSON, $8 client id. */
-const openLive = statement(
+const openLive = nameStatement(
   'open_live',
   `
 with lane as materialized (
@@ -83,7 +83,7 @@ select (select count(*)::int from turn) as held, (select count(*)::int from open
  * $1 conversation, $2 holder, $3 epoch, $4 turn, $5 notices as JSON (`WaitNotice`). Only while the turn runs and the message waits; the
  * message is the origin of its rows, so that a turn which is taken over says nothing twice.
  */
-const tellWaiting = statement(
+const tellWaiting = nameStatement(
   'notify_waiting',
   `
 with lane as materialized (
@@ -117,7 +117,7 @@ select count(*)::int as sent from sent`,
 )
 
 /** $1 turn. */
-const findLive = statement(
+const findLive = nameStatement(
   'find_live',
   `select settled_at is not null as "isSettled", client_id as "clientId",
      case when state = 'delivered' then vendor_id end as reference

@@ -1,18 +1,18 @@
 // Migrations at start: one replica migrates while the others wait; a schema that this release does not know is refused.
 import { readMigrationFiles } from 'drizzle-orm/migrator'
-import { type Database, type Sql, statement } from './client.ts'
-import { readApplied, refuseUnknownSchema } from './schema-version.ts'
+import { type Database, nameStatement, type Sql } from './client.ts'
+import { readAppliedMigrations, refuseUnknownSchema } from './schema-version.ts'
 
 // Any constant will do, as long as every release uses the same one.
 const migrationLock = 7_305_118
 
-const lock = statement('migrate_lock', `select pg_advisory_xact_lock(${migrationLock})`)
-const prepare = statement(
+const lock = nameStatement('migrate_lock', `select pg_advisory_xact_lock(${migrationLock})`)
+const prepare = nameStatement(
   'migrate_prepare',
   `create table if not exists parley_migrations (
      made_at bigint primary key, is_compatible boolean not null default false, applied_at timestamptz not null default now())`,
 )
-const record = statement('migrate_record', 'insert into parley_migrations (made_at, is_compatible) values ($1, $2)')
+const record = nameStatement('migrate_record', 'insert into parley_migrations (made_at, is_compatible) values ($1, $2)')
 
 /** First line of a migration that the release before it survives; every other one locks older releases out. */
 const compatibleMark = '-- compatible'
@@ -33,13 +33,13 @@ export async function applyMigrations(
   const files = readMigrationFiles({ migrationsFolder: folder })
   await sql.query(lock, [])
   await sql.query(prepare, [])
-  const known = await readApplied(sql)
+  const known = await readAppliedMigrations(sql)
   refuseUnknownSchema(known, new Set(files.map((file) => file.folderMillis)))
   const done = new Set(known.map((row) => row.madeAt))
   let count = 0
   for (const file of files) {
     if (done.has(file.folderMillis) || wanted?.has(file.folderMillis) === false) continue
-    await apply(sql, file)
+    await applyMigration(sql, file)
     count += 1
   }
   return { applied: count, total: files.length }
@@ -50,8 +50,8 @@ export function knownMigrations(folder: string): readonly number[] {
   return readMigrationFiles({ migrationsFolder: folder }).map((file) => file.folderMillis)
 }
 
-async function apply(sql: Sql, file: { sql: string[]; folderMillis: number }): Promise<void> {
-  await sql.script(statement('migrate_apply', file.sql.join('\n')))
+async function applyMigration(sql: Sql, file: { sql: string[]; folderMillis: number }): Promise<void> {
+  await sql.script(nameStatement('migrate_apply', file.sql.join('\n')))
   const isCompatible = file.sql[0]?.startsWith(compatibleMark) ?? false
   await sql.query(record, [file.folderMillis, isCompatible])
 }

@@ -4,11 +4,11 @@
 
 import { ambientContextSql } from './ambient-context.ts'
 import { auditedMessages } from './audit.ts'
-import { historyEntrySql, instantNow, statement } from './client.ts'
+import { historyEntrySql, instantNow, nameStatement } from './client.ts'
 import { rowVersion } from './row-version.ts'
-import { inheritedDeaths } from './suspect-turns.ts'
-import { turnedBy, turnedThread } from './thread-names.ts'
-import { liveTurnCalls, turnCalls } from './turn-calls.ts'
+import { inheritedCrashesSql } from './suspect-turns.ts'
+import { platformThreadNameSql, sendersThreadNamePrefixSql } from './thread-names.ts'
+import { liveTurnCallsSql, turnCallsSql } from './turn-calls.ts'
 
 const lane = `lane as materialized (
   select conversation_id, tenant from lanes where conversation_id = $1 and holder = $2 and epoch = $3 for update)`
@@ -35,7 +35,7 @@ type Rooms = {
   readonly overhears: string
 }
 
-const openTurnText = (rooms: Rooms): string => `
+const buildOpenTurnSql = (rooms: Rooms): string => `
 with ${lane},
 given as (
   select t.* from lane, json_to_record(coalesce($4::text, '{}')::json) as t(
@@ -93,17 +93,17 @@ taken as (
 -- An admitted sender chooses for all people of the thread which agent it talks with; until then the choice counted for that sender alone.
 turned as (
   insert into thread_agents (tenant, connection, external_id, agent, updated_at)
-  select c.tenant, c.connection, ${turnedThread('c.external_id')}, c.agent, said.at
+  select c.tenant, c.connection, ${platformThreadNameSql('c.external_id')}, c.agent, said.at
   from conversations c cross join lateral (
     select o.updated_at as at from taken t cross join lateral (
       select o.updated_at from thread_agents o
       where o.tenant = c.tenant and o.connection = c.connection and o.agent = c.agent
-        and o.external_id = ${turnedBy('t.sender')} || c.external_id
+        and o.external_id = ${sendersThreadNamePrefixSql('t.sender')} || c.external_id
       limit 1) o
     where t.kind = 'messages' order by o.updated_at desc limit 1) said
   where c.id = $1 and not exists (
     select 1 from thread_agents k
-    where k.tenant = c.tenant and k.connection = c.connection and k.external_id = ${turnedThread('c.external_id')}
+    where k.tenant = c.tenant and k.connection = c.connection and k.external_id = ${platformThreadNameSql('c.external_id')}
       and k.updated_at >= said.at)
   on conflict (tenant, connection, external_id) do update set agent = excluded.agent, updated_at = excluded.updated_at
   where thread_agents.updated_at < excluded.updated_at
@@ -148,7 +148,7 @@ turn as (
   select g.id, c.tenant, c.connection, c.id, g."sessionId", c.agent, g.kind, 'running', g.attempt, $3, ${rowVersion},
     g."parentTurn", b.journal_turn, coalesce(b.view, (select view from shown)), g.principal, g."runId",
     now() + g."deadlineMs" * interval '1 ms', g."traceId", k.id, k.place,
-    ${inheritedDeaths('g."parentTurn"')}
+    ${inheritedCrashesSql('g."parentTurn"')}
   from given g join conversations c on c.id = $1 left join task k on true left join before b on true where g.id is not null
 ),
 begun as (
@@ -196,15 +196,15 @@ freed as (
 select count(*)::int as held from lane`
 
 /** $4 turn, $5 dispositions (JSON), $6 members (JSON). Without a turn the lane is given back at once. */
-export const openTurnSql = statement(
+export const openTurnSql = nameStatement(
   'open_turn',
-  openTurnText({ given: '', lines: '0', disposed: '', emptied: '', settled: '', overhears: '' }),
+  buildOpenTurnSql({ given: '', lines: '0', disposed: '', emptied: '', settled: '', overhears: '' }),
 )
 
 /** The same where there is ambient context to store or to give: most turns do not need it. */
-export const openRoomTurn = statement(
+export const openRoomTurn = nameStatement(
   'open_room_turn',
-  openTurnText({
+  buildOpenTurnSql({
     given: ', recall json, unheard uuid',
     lines: '(select count(*) from recalled)',
     disposed: ', ambient json',
@@ -215,7 +215,7 @@ export const openRoomTurn = statement(
 )
 
 /** $4 turn. */
-export const resumeTurnSql = statement(
+export const resumeTurnSql = nameStatement(
   'resume_turn',
   `
 with ${lane},
@@ -232,7 +232,7 @@ select count(*)::int as held from turn`,
  * $4 turn, $5 delay in ms, $6 code of what made it necessary, $7 what is said about it (JSON). Members go back to the queue and
  * run alone from now on.
  */
-const splitTurnText = (calls: string): string => `
+const buildSplitTurnSql = (calls: string): string => `
 with ${lane},
 given as (select $7::text::json as calls),
 turn as (
@@ -259,15 +259,15 @@ freed as (
 )
 select count(*)::int as held from turn`
 
-export const splitTurnSql = statement('split_turn', splitTurnText(turnCalls('')))
+export const splitTurnSql = nameStatement('split_turn', buildSplitTurnSql(turnCallsSql('')))
 /** The same for a turn that opened a live message. */
-export const splitLiveTurn = statement('split_live_turn', splitTurnText(liveTurnCalls('')))
+export const splitLiveTurn = nameStatement('split_live_turn', buildSplitTurnSql(liveTurnCallsSql('')))
 
 /**
  * $4 delay in ms, $5 cause, $6 code. The turn stays open; only a failure counts against it. A holder that never began the
  * turn gives the lane back without a mark on it, unless it failed on it.
  */
-export const releaseLaneSql = statement(
+export const releaseLaneSql = nameStatement(
   'release_lane',
   `
 with ${lane},
@@ -286,7 +286,7 @@ select count(*)::int as held from lane`,
 )
 
 /** $4 a message or a signal that is in no turn, $5 delay in ms. What the gateway fails on is counted before any turn of its own. */
-export const deferWaiting = statement(
+export const deferWaiting = nameStatement(
   'defer_waiting',
   `
 with ${lane},
@@ -300,7 +300,7 @@ select count(*)::int as held from lane`,
 )
 
 /** $1 holds as JSON, $2 holder, $3 lease in ms. Counted from when it is written: it may have waited for a lock or a frozen server. */
-export const renewLanesSql = statement(
+export const renewLanesSql = nameStatement(
   'renew_lanes',
   `
 with asked as materialized (select * from json_to_recordset($1::text::json) as h("conversationId" uuid, epoch bigint)),
@@ -314,12 +314,12 @@ returning l.conversation_id as "conversationId", (extract(epoch from now()) * 10
 )
 
 /** First half of a repair: lock; the count must be read by a later statement, whose snapshot sees what the lock waited for. */
-export const lockLane = statement(
+export const lockLane = nameStatement(
   'lock_lane',
   'select pending, turn_id is not null as "isOpen" from lanes where conversation_id = $1 and holder = $2 and epoch = $3 for update',
 )
 
-export const recountLane = statement(
+export const recountLane = nameStatement(
   'recount_lane',
   `
 with was as materialized (select pending from lanes where conversation_id = $1),
@@ -337,7 +337,7 @@ select pending from counted`,
 )
 
 /** For rows of another time: no process that is named in them lives. Turns that were left behind queue up again. */
-export const freeLanes = statement(
+export const freeLanes = nameStatement(
   'free_lanes',
   `update lanes set lease_until = null, holder = null, next_at = case when turn_id is null then next_at else greatest(next_at, now()) end
    where holder is not null or lease_until is not null`,
@@ -346,11 +346,11 @@ export const freeLanes = statement(
  * For a database only one gateway can open: the one before is dead, so no holder need wait for its leases to run out. Its name
  * stays: the next claim counts its crash. A process that ran suspects for it may still be about to leave: $1 begins its name.
  */
-export const expireLanes = statement(
+export const expireLanes = nameStatement(
   'expire_lanes',
   "update lanes set lease_until = now() where lease_until > now() and not starts_with(coalesce(holder, ''), $1)",
 )
-export const freeSendLanes = statement(
+export const freeSendLanes = nameStatement(
   'free_send_lanes',
   'update send_lanes set lease_until = null, holder = null where holder is not null',
 )

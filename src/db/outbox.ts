@@ -2,16 +2,16 @@
 import type { RateLimit } from '../contract/capabilities.ts'
 import type { QueuedCall } from '../contract/delivery.ts'
 import type { JsonObject } from '../lib/json-value.ts'
-import { type Db, historyEntrySql, historyTimeSql, type Param, statement, storableJson } from './client.ts'
+import { type Db, historyEntrySql, historyTimeSql, nameStatement, type Param, storableJson } from './client.ts'
 import {
   isCallSettledSql,
   isQuestionOpenSql,
-  isShownDecided,
-  memberFate,
+  isShownDecidedSql,
+  memberStateSql,
   questionDecided,
   questionSql,
 } from './questions.ts'
-import { isReadable, readableRows, rowVersion } from './row-version.ts'
+import { isReadableSql, readableRows, rowVersion } from './row-version.ts'
 import { mayTakeOver } from './take-over.ts'
 
 type SendHold = {
@@ -154,8 +154,8 @@ export async function startSend(
 ): Promise<StartResult> {
   // A second start would be rejected by the limit that the first one used up.
   if (isRepeat && (await findUncertainCall(db, hold, call))?.state === 'sending') return { kind: 'started' }
-  const buckets = [...bucket(limits.connection), ...bucket(limits.conversation)]
-  const params = [...fence(db, hold), call.id, ...buckets, place ?? hold.orderKey, mustBeAsked]
+  const buckets = [...rateLimitParams(limits.connection), ...rateLimitParams(limits.conversation)]
+  const params = [...sendFenceParams(db, hold), call.id, ...buckets, place ?? hold.orderKey, mustBeAsked]
   const [row] = await db.query<StartRow>(startSendSql, params)
   if (row === undefined || row.held === 0) return { kind: 'lease_lost' }
   if (row.begun > 0) return { kind: 'started' }
@@ -175,19 +175,19 @@ export async function settleSend(
   const stored = isRepeat ? await findUncertainCall(db, hold, call) : undefined
   if (stored !== undefined && stored.state !== 'sending')
     return !stored.isSettled && stored.reason === 'decided_meanwhile' ? 'late' : 'settled'
-  const params = [...fence(db, hold), call.id, storableJson(settlement)]
+  const params = [...sendFenceParams(db, hold), call.id, storableJson(settlement)]
   const [row] = await db.query<{ settled: number; isLate: boolean }>(settleSendSql, params)
   if (row === undefined || row.settled === 0) return 'lease_lost'
   return row.isLate ? 'late' : 'settled'
 }
 
 export async function releaseSendLane(db: Db, hold: SendHold, delayMs: number): Promise<boolean> {
-  return (await db.query(releaseSend, [...fence(db, hold), delayMs])).length > 0
+  return (await db.query(releaseSend, [...sendFenceParams(db, hold), delayMs])).length > 0
 }
 
 export function repairSendLane(db: Db, hold: SendHold): Promise<boolean> {
   return db.transaction(async (sql) => {
-    const [lane] = await sql.query<{ pending: number }>(lockSendLane, fence(db, hold))
+    const [lane] = await sql.query<{ pending: number }>(lockSendLane, sendFenceParams(db, hold))
     if (lane === undefined) return false
     const key = [hold.tenant, hold.connection, hold.orderKey]
     const [counted] = await sql.query<{ pending: number }>(recountSendLane, key)
@@ -201,12 +201,12 @@ async function findUncertainCall(db: Db, hold: SendHold, { id }: OpenCall): Prom
   return row
 }
 
-function fence(db: Db, hold: SendHold): Param[] {
+function sendFenceParams(db: Db, hold: SendHold): Param[] {
   return [hold.tenant, hold.connection, hold.orderKey, db.holder, hold.epoch]
 }
 
 /** Interval between two calls, and how far ahead a burst may run, in milliseconds. */
-function bucket(limit: RateLimit | undefined): [number | null, number | null] {
+function rateLimitParams(limit: RateLimit | undefined): [number | null, number | null] {
   if (limit === undefined) return [null, null]
   const interval = limit.perMs / limit.count
   return [interval, limit.perMs - interval]
@@ -230,7 +230,7 @@ const claimSendLanesSql = (condition = ''): string => `
 with free as materialized (
   select l.tenant, l.connection, l.order_key from send_lanes l
   where l.tenant = $5 and l.pending > 0 and l.next_at <= now() and (l.lease_until is null or (l.lease_until < now() and ${mayTakeOver('$6', '$7')}))
-    and ${isReadable(nextVersion)}${condition}
+    and ${isReadableSql(nextVersion)}${condition}
   order by l.next_at limit $1 for update skip locked
 ),
 held as (
@@ -258,10 +258,10 @@ select h.tenant, h.connection, h.order_key as "orderKey", h.epoch::float8 as epo
     order by o.seq limit $4) w), '[]') as calls
 from held h`
 
-export const claimSendsSql = statement('claim_sends', claimSendLanesSql())
+export const claimSendsSql = nameStatement('claim_sends', claimSendLanesSql())
 
 /** $8: keys of the connections whose share of the slots is taken, as JSON. */
-const claimOtherSends = statement(
+const claimOtherSends = nameStatement(
   'claim_other_sends',
   claimSendLanesSql(` and l.connection <> all (select json_array_elements_text($8::text::json))`),
 )
@@ -270,7 +270,7 @@ const claimOtherSends = statement(
  * How long a bucket has to be waited for. It runs ahead of now by at most its burst and one interval, and by as long as a statement
  * waits for it; where it is further ahead the clock went back, and it is as good as just used up.
  */
-const bucketWait = (interval: string, burst: string): string => `(
+const rateLimitWaitSql = (interval: string, burst: string): string => `(
   select case when w.ms > ${interval}::float8 + 5000 then 0 else w.ms end
   from (select extract(epoch from l.spent_until - now()) * 1000 - ${burst}::float8 as ms) w)`
 
@@ -279,7 +279,7 @@ const bucketWait = (interval: string, burst: string): string => `(
  * them with, or its own order key. $12: whether it is sent now; a call whose question is over is not begun then.
  * A limit is a bucket kept as one instant: it may run ahead of now by at most the burst.
  */
-export const startSendSql = statement(
+export const startSendSql = nameStatement(
   'start_send',
   `
 with ${lane},
@@ -291,8 +291,8 @@ bucket as materialized (
 limited as materialized (
   select greatest(
     coalesce(max(extract(epoch from l.not_before - now()) * 1000), 0),
-    coalesce(max(case when l.scope = '' then ${bucketWait('$7', '$8')} end), 0),
-    coalesce(max(case when l.scope = $11 then ${bucketWait('$9', '$10')} end), 0))::float8
+    coalesce(max(case when l.scope = '' then ${rateLimitWaitSql('$7', '$8')} end), 0),
+    coalesce(max(case when l.scope = $11 then ${rateLimitWaitSql('$9', '$10')} end), 0))::float8
     as wait_ms
   from bucket l
 ),
@@ -324,14 +324,14 @@ select (select count(*)::int from lane) as held, (select count(*)::int from begu
  * and its messages answered; one that cannot arrive makes them dead, cancels the later parts and leaves one notice. A question that
  * arrived after its decision stays open once more, to be edited into its outcome.
  */
-export const settleSendSql = statement(
+export const settleSendSql = nameStatement(
   'settle_send',
   `
 with ${lane},
 told as materialized (
   select s.*, coalesce(s."maySayOutcome", false) and exists (
     select 1 from outbox o where o.id = $6 and o.vendor_id is null and o.question is not null and not ${isQuestionOpenSql('o')}
-      and not ${isShownDecided('o', 's."vendorId"')}) as is_late
+      and not ${isShownDecidedSql('o', 's."vendorId"')}) as is_late
   from lane, json_to_record($7::text::json) as s(
     state text, "isFinal" boolean, reason text, "vendorId" text, name text, "retryInMs" float8, pause json, "maybeRepeat" boolean,
     "cancelLater" boolean, notice json, "inboxReason" text, "maySayOutcome" boolean)
@@ -417,20 +417,20 @@ ended as (
   returning t.id, f.state, f.reason
 ),
 members as (
-  update inbox x set ended_at = now(), reason = e.reason, state = ${memberFate('x', 'e')}
+  update inbox x set ended_at = now(), reason = e.reason, state = ${memberStateSql('x', 'e')}
   from ended e where x.turn_id = e.id and x.state = 'in_turn'
 )
 select count(*)::int as settled, coalesce(bool_or(g.reason = 'decided_meanwhile'), false) as "isLate" from settled, given g`,
 )
 
 /** $1 tenant, $2 call, $3 epoch. How a call stands that this holder began: what became of a commit whose answer went missing. */
-const callUnder = statement(
+const callUnder = nameStatement(
   'find_call_end',
   `select o.state, o.reason, o.settled_at is not null as "isSettled" from outbox o where o.tenant = $1 and o.id = $2 and o.epoch = $3`,
 )
 
 /** $6 delay in ms. */
-const releaseSend = statement(
+const releaseSend = nameStatement(
   'release_send',
   `
 with ${lane}
@@ -440,13 +440,13 @@ from lane where l.tenant = lane.tenant and l.connection = lane.connection and l.
 returning 1 as held`,
 )
 
-const lockSendLane = statement(
+const lockSendLane = nameStatement(
   'lock_send_lane',
   `select pending from send_lanes
    where tenant = $1 and connection = $2 and order_key = $3 and holder = $4 and epoch = $5 for update`,
 )
 
-const recountSendLane = statement(
+const recountSendLane = nameStatement(
   'recount_send_lane',
   `
 with was as materialized (select pending from send_lanes where tenant = $1 and connection = $2 and order_key = $3),

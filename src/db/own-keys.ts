@@ -2,7 +2,7 @@
 
 import type { ChannelKeys, KeyRing } from '../contract/channel.ts'
 import { isGatewayError } from '../lib/errors.ts'
-import { type Database, isoTime, statement } from './client.ts'
+import { type Database, isoTimeSql, nameStatement } from './client.ts'
 import type { InstallationOptions, Seal } from './installations.ts'
 
 type Row = {
@@ -28,7 +28,7 @@ export function createOwnKeyStore(
 ): ChannelKeys {
   const findKeyRow = async (name: string): Promise<Row | undefined> =>
     (await database.query<Row>(findOwnKey, [tenant, connection, name]))[0]
-  const keepKey: ChannelKeys['keep'] = async (name, make, how = 'sealed') => {
+  const readOrMakeKey: ChannelKeys['keep'] = async (name, make, how = 'sealed') => {
     const about = ownKeySealContext(tenant, connection, name)
     const known = await findKeyRow(name)
     if (known !== undefined) return how === 'plain' ? known.text : seal.open(known.text, about)
@@ -39,7 +39,7 @@ export function createOwnKeyStore(
     if (row === undefined) return undefined
     return how === 'plain' ? row.text : seal.open(row.text, about)
   }
-  const readRing = async (
+  const readOwnKeyRing = async (
     name: string,
     make: () => Promise<string>,
     formerMs: number,
@@ -47,7 +47,7 @@ export function createOwnKeyStore(
     const about = ownKeySealContext(tenant, connection, name)
     const first = await findKeyRow(name)
     if (first === undefined) {
-      const text = await keepKey(name, make)
+      const text = await readOrMakeKey(name, make)
       return text === undefined ? undefined : { signing: text, all: [text] }
     }
     if (first.isStale) {
@@ -61,11 +61,11 @@ export function createOwnKeyStore(
   }
   const rings = new Map<string, { readonly ring: Promise<KeyRing | undefined>; readonly until: number }>()
   return {
-    keep: keepKey,
+    keep: readOrMakeKey,
     ring(name, make, formerMs) {
       const known = rings.get(name)
       if (known !== undefined && known.until > Date.now()) return known.ring
-      const ring = readRing(name, make, formerMs)
+      const ring = readOwnKeyRing(name, make, formerMs)
       rings.set(name, { ring, until: Date.now() + ringLifeMs })
       // What failed is tried again by the next who asks.
       ring.catch(() => rings.delete(name))
@@ -89,7 +89,7 @@ async function sealIfPossible(seal: Seal, text: string, about: string): Promise<
 const id = "$2::text || '#' || $3::text"
 
 /** `former`: those before it that still count. `sinceMs`: how long ago it replaced them. */
-const findOwnKey = statement(
+const findOwnKey = nameStatement(
   'find_own_key',
   `
 select sealed_credentials ->> 'text' as text,
@@ -101,7 +101,7 @@ from connections where tenant = $1 and id = ${id}`,
 )
 
 /** $4 agent, $5 what is kept. The second writer is given the first one's. */
-const keepOwnKey = statement(
+const keepOwnKey = nameStatement(
   'save_own_key',
   `
 with made as (
@@ -114,13 +114,13 @@ select text from made`,
 )
 
 /** $4 the text it replaces, $5 the new one, $6 how long the old one still counts. Of two who do this at once one does. */
-const replaceOwnKey = statement(
+const replaceOwnKey = nameStatement(
   'replace_own_key',
   `
 update connections set sealed_credentials = jsonb_build_object(
   'text', $5::text,
-  'since', ${isoTime('now()')},
-  'former', jsonb_build_array(jsonb_build_object('text', $4::text, 'until', ${isoTime("(now() + $6::float8 * interval '1 ms')")}))
+  'since', ${isoTimeSql('now()')},
+  'former', jsonb_build_array(jsonb_build_object('text', $4::text, 'until', ${isoTimeSql("(now() + $6::float8 * interval '1 ms')")}))
     || coalesce((select jsonb_agg(f) from jsonb_array_elements(sealed_credentials -> 'former') f
       where (f ->> 'until')::timestamptz > now()), '[]'::jsonb))
 where tenant = $1 and id = ${id} and sealed_credentials ->> 'text' = $4
@@ -130,7 +130,7 @@ returning 1 as replaced`,
 // Secrets that a gateway generated for itself, for its operator. $1 tenant in all of them.
 
 /** $2 connection, $3 name. The one who uses it makes a new one at its next use. */
-export const markOwnKeyStale = statement(
+export const markOwnKeyStale = nameStatement(
   'mark_own_key_stale',
   `
 update connections set sealed_credentials = sealed_credentials || '{"stale": true}'::jsonb
@@ -139,17 +139,17 @@ returning 1 as marked`,
 )
 
 /** Every sealed one of a tenant. */
-export const listOwnKeys = statement(
+export const listOwnKeys = nameStatement(
   'list_own_keys',
   `
 select split_part(id, '#', 1) as connection, substr(id, strpos(id, '#') + 1) as name,
-  coalesce(sealed_credentials ->> 'since', ${isoTime('created_at')}) as since,
+  coalesce(sealed_credentials ->> 'since', ${isoTimeSql('created_at')}) as since,
   coalesce((sealed_credentials ->> 'stale')::boolean, false) as "isStale"
 from connections where tenant = $1 and strpos(id, '#') > 0 and sealed_credentials ->> 'text' like 'v1.%' order by id`,
 )
 
 /** Of the one that signs. */
-export const signingKeyAge = statement(
+export const signingKeyAge = nameStatement(
   'signing_key_age',
-  `select ${isoTime('k.created_at')} as since from signing_keys k where k.tenant = $1 and k.retired_at is null`,
+  `select ${isoTimeSql('k.created_at')} as since from signing_keys k where k.tenant = $1 and k.retired_at is null`,
 )

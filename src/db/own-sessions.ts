@@ -3,7 +3,7 @@
 import postgres from 'postgres'
 import { GatewayError } from '../lib/errors.ts'
 import { storageRemedy, toStorageError } from './client.ts'
-import { type PostgresClient, splitSocket } from './postgres.ts'
+import { type PostgresClient, splitSocketPath } from './postgres.ts'
 
 /** A pooler that hands out sessions at random passes a round of three by luck once in six times. */
 const rounds = 6
@@ -12,48 +12,49 @@ const patienceMs = 15_000
 
 /** Throws with a remedy where two statements of one connection may run in two sessions. */
 export async function requireOwnSessions(databaseUrl: string): Promise<void> {
-  const { url, ...socket } = splitSocket(databaseUrl)
+  const { url, ...socket } = splitSocketPath(databaseUrl)
   const options = { ...socket, max: 1, onnotice: () => {}, connect_timeout: 5, fetch_types: false } as const
   const opened = Array.from({ length: clients }, () => postgres(url, options))
   const late = Promise.withResolvers<never>()
-  const timer = setTimeout(() => late.reject(tooFew()), patienceMs)
+  const timer = setTimeout(() => late.reject(tooFewConnectionsError()), patienceMs)
   try {
-    const areOwn = await Promise.race([keepMarks(opened), late.promise])
-    if (!areOwn) throw shared()
+    const areOwn = await Promise.race([areSessionsOwn(opened), late.promise])
+    if (!areOwn) throw sharedSessionsError()
   } catch (error) {
-    throw error instanceof GatewayError ? error : notOpened(databaseUrl, error)
+    throw error instanceof GatewayError ? error : connectionFailedError(databaseUrl, error)
   } finally {
     clearTimeout(timer)
     await Promise.all(opened.map((client) => client.end({ timeout: 1 })))
   }
 }
 
-async function keepMarks(opened: readonly PostgresClient[]): Promise<boolean> {
+async function areSessionsOwn(opened: readonly PostgresClient[]): Promise<boolean> {
   for (let round = 0; round < rounds; round += 1) {
     const marks = opened.map((client, index) => ({ client, mark: `${round}.${index}` }))
     for (const { client, mark } of marks) await client.unsafe(`select set_config('parley.session', '${mark}', false)`)
     // In another order than they were set: sessions that are handed out in turn would come by at the right moment.
     const turned = [...marks.slice(1), ...marks.slice(0, 1)]
-    for (const { client, mark } of turned) if ((await readMark(client)) !== mark) return false
+    for (const { client, mark } of turned) if ((await readSessionMark(client)) !== mark) return false
     const [first, second] = turned
     if (first === undefined || second === undefined) return true
     // While the second keeps a session for its transaction, a first that shared it has to be given another.
     await second.client.unsafe('begin')
-    const isKept = (await readMark(second.client)) === second.mark && (await readMark(first.client)) === first.mark
+    const isKept =
+      (await readSessionMark(second.client)) === second.mark && (await readSessionMark(first.client)) === first.mark
     await second.client.unsafe('commit')
     if (!isKept) return false
   }
   return true
 }
 
-async function readMark(client: PostgresClient): Promise<unknown> {
+async function readSessionMark(client: PostgresClient): Promise<unknown> {
   const [row] = await client.unsafe(`select current_setting('parley.session', true) as mark`)
   return row?.['mark']
 }
 
 /** Of the address nothing but host and port, or the socket: the rest of it is a credential. */
-function notOpened(databaseUrl: string, error: unknown): GatewayError {
-  const { path } = splitSocket(databaseUrl)
+function connectionFailedError(databaseUrl: string, error: unknown): GatewayError {
+  const { path } = splitSocketPath(databaseUrl)
   const { hostname, port } = new URL(databaseUrl)
   const where = path ?? `${hostname || 'localhost'}:${port || '5432'}`
   const { code, details, cause, retryable } = toStorageError('own_sessions', error)
@@ -72,7 +73,7 @@ function notOpened(databaseUrl: string, error: unknown): GatewayError {
   )
 }
 
-function shared(): GatewayError {
+function sharedSessionsError(): GatewayError {
   const remedy = 'set the direct address of the database, or that of a pooler in session mode (docs/operating.md)'
   return new GatewayError(
     'config_invalid',
@@ -80,7 +81,7 @@ function shared(): GatewayError {
   )
 }
 
-function tooFew(): GatewayError {
+function tooFewConnectionsError(): GatewayError {
   return new GatewayError(
     'storage_unavailable',
     `[storage] the database gave fewer than ${clients} connections in ${patienceMs / 1000} s; where a pooler is in between, raise its pool size to 14 per replica`,

@@ -2,8 +2,8 @@
 // unique indexes see to it that no two have the same, so that what is full stays full however many replicas race. A pairing that
 // is decided or expires gives its slots back by itself.
 
-import { auditLines } from './audit.ts'
-import { statement } from './client.ts'
+import { auditLinesSql } from './audit.ts'
+import { nameStatement } from './client.ts'
 
 type Waiting = { readonly tenant: string; readonly connection: string; readonly group: string }
 
@@ -44,7 +44,7 @@ const groupSlot = freeGroupSlot(place, '$5::int')
  * conversation, $8 message, $9 trace. Without room the message is counted, and the operator told once in an hour. One row for each
  * group that is full, of which there cannot be many, and one for the connection.
  */
-export const askPairingRoom = statement(
+export const askPairingRoom = nameStatement(
   'check_pairing_slots',
   `
 with room as materialized (
@@ -60,7 +60,7 @@ counted as (
     notified_until = case when o.notified_until <= now() then now() + interval '1 hour' else o.notified_until end
   returning tenant, connection, sender_group, notified_until = now() + interval '1 hour' as is_news
 ),
-told as materialized (select * from counted where is_news),${auditLines({
+told as materialized (select * from counted where is_news),${auditLinesSql({
     from: 'told',
     subject: 'null::text',
     columns: {
@@ -80,7 +80,7 @@ select c.sender_group as "fullGroup", c.is_news as "isNews" from counted c`,
 )
 
 /** $1 tenant. Who waits, by group, where some were not taken or a group is more than a few; the largest first. */
-export const listPairingGroupsSql = statement(
+export const listPairingGroupsSql = nameStatement(
   'list_pairing_groups',
   `
 with waiting as (
@@ -99,7 +99,7 @@ order by coalesce(o.messages, 0) desc, 3 desc, 1, 2 limit 50`,
 )
 
 /** $1 tenant. What was not taken longer ago than a pairing lives is history. */
-export const deletePairingOverflows = statement(
+export const deletePairingOverflows = nameStatement(
   'expire_pairing_overflows',
   "delete from pairing_overflows where tenant = $1 and last_at < now() - interval '7 days'",
 )

@@ -2,7 +2,7 @@
 // then.
 import type { JsonObject } from '../lib/json-value.ts'
 import { auditedActs, auditedMessages } from './audit.ts'
-import { type Database, type Db, isoTime, type Param, statement } from './client.ts'
+import { type Database, type Db, isoTimeSql, nameStatement, type Param } from './client.ts'
 import { askPairingRoom, deletePairingOverflows, listPairingGroupsSql } from './pairing-room.ts'
 import { notifyPayloadSql } from './resume-signal.ts'
 import { rowVersion } from './row-version.ts'
@@ -138,7 +138,7 @@ async function decidePairingByCode(db: Db, code: string, verdict: readonly Param
 }
 
 /** After a grant or a link: pairings of that person that it decides. Returns how many messages go on, or end. */
-export async function settleKnown(database: Database, tenant: string, subject: string): Promise<number> {
+export async function settlePairingsOfPerson(database: Database, tenant: string, subject: string): Promise<number> {
   const decided = await database.query<{ id: string }>(decideKnownPairings, [tenant, subject, perRound])
   let messages = 0
   for (const { id } of decided) messages += await settlePairing(database, id)
@@ -232,10 +232,10 @@ woken as (
 select (select count(*)::int from released) as released, (select count(*)::int from refused) as refused from woken`
 
 /** $1 how many, $2 whether to NOTIFY, $3 tenant. */
-const settleHeldMessages = statement('settle_held_messages', releaseHeldSql('x.tenant = $3'))
+const settleHeldMessages = nameStatement('settle_held_messages', releaseHeldSql('x.tenant = $3'))
 
 /** $1 how many, $2 whether to NOTIFY, $3 pairing. */
-const settlePairedMessages = statement('settle_paired_messages', releaseHeldSql('x.pairing_id = $3::uuid'))
+const settlePairedMessages = nameStatement('settle_paired_messages', releaseHeldSql('x.pairing_id = $3::uuid'))
 
 // A decision locks the pairing alone, commits, and only then frees its messages: turns lock their lane first and a pairing second,
 // so a transaction with both would deadlock with them. What a process leaves undone between the two commits the sweeper does.
@@ -246,11 +246,11 @@ const status = `case when p.status = 'pending' and p.expires_at <= now() then 'e
 const line = `p.id, p.code, ${status} as status, p.connection, p.agent, p.subject, p.shown_name as "shownName", p.evidence,
   coalesce((select c.agent from conversations c where c.id = p.conversation_id), p.agent) as "wroteTo",
   (select count(*)::int from inbox h where h.pairing_id = p.id and h.state = 'held') as held,
-  ${isoTime('p.created_at')} as "createdAt", ${isoTime('p.expires_at')} as "expiresAt",
-  ${isoTime('p.decided_at')} as "decidedAt", p.decided_by as "decidedBy"`
+  ${isoTimeSql('p.created_at')} as "createdAt", ${isoTimeSql('p.expires_at')} as "expiresAt",
+  ${isoTimeSql('p.decided_at')} as "decidedAt", p.decided_by as "decidedBy"`
 
 /** $1 tenant, $2 status or null, $3 how many, $4 behind which id or null. */
-const listPairingsSql = statement(
+const listPairingsSql = nameStatement(
   'list_pairings',
   `
 select ${line} from pairings p
@@ -261,7 +261,7 @@ order by p.status = 'pending' desc, p.id desc limit $3`,
 )
 
 /** $1 tenant, $2 code. */
-const findPairingSql = statement(
+const findPairingSql = nameStatement(
   'find_pairing',
   `
 select ${line} from pairings p where p.tenant = $1 and p.code = $2
@@ -275,7 +275,7 @@ const reach = `d.connection, coalesce(nullif(d.agent, '*'), $7)`
  * $1 tenant, $2 code, $3 approved or rejected, $4 by whom, $5 subject of a person in a chat or null, $6 effect of a grant or
  * null, $7 the one agent or null, $8 id for the grant.
  */
-const decidePairing = statement(
+const decidePairing = nameStatement(
   'decide_pairing',
   `
 with closed as (
@@ -298,7 +298,7 @@ select ${line} from closed p`,
 )
 
 /** $1 how many, $2 tenant. */
-const expirePairings = statement(
+const expirePairings = nameStatement(
   'expire_pairings',
   `
 with lapsed as materialized (
@@ -331,7 +331,7 @@ const isHere = `(g.connection is null or g.connection = p.connection) and (g.age
  * $1 tenant, $2 a subject or a person or null, $3 how many. Pairings of people about whom a grant says by now what
  * the pairing asks. The messages are decided about anew all the same.
  */
-const decideKnownPairings = statement(
+const decideKnownPairings = nameStatement(
   'decide_known_pairings',
   `
 with known as materialized (

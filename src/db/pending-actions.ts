@@ -5,10 +5,10 @@ import type { ApprovalDecision, PendingAction, PendingActionStatus } from '../ag
 import { approverRoles, type Resolvers } from '../agents/approvals/terms.ts'
 import { assuranceClasses } from '../contract/mint-evidence.ts'
 import type { Json, JsonObject } from '../lib/json-value.ts'
-import { auditedAct } from './audit.ts'
-import { type Db, isoTime, statement, storableJson } from './client.ts'
+import { auditedActSql } from './audit.ts'
+import { type Db, isoTimeSql, nameStatement, storableJson } from './client.ts'
 import { withdrawQuestions } from './questions.ts'
-import { resumeSignal } from './resume-signal.ts'
+import { resumeSignalSql } from './resume-signal.ts'
 
 /** As it may be shown: what would be executed is left out. */
 export type ActionLine = Omit<PendingAction, 'apply_input' | 'metadata' | 'workspace'> & {
@@ -141,7 +141,7 @@ export async function resolvePendingAction(
     isOutside,
   ])
   if (row !== undefined) return { kind: 'resolved', action: toActionLine(row), isDuplicate: false }
-  return explained(await readActionRow(db, scope, id), verdict, resolver)
+  return toResolution(await readActionRow(db, scope, id), verdict, resolver)
 }
 
 export async function loadPendingAction(db: Db, tenant: string, id: string): Promise<StoredAction | undefined> {
@@ -164,7 +164,7 @@ function toActionLine({ isOverdue: _, resolvers, ...line }: Row): ActionLine {
 }
 
 /** Why nothing was decided; or it was, before, by the same person and alike. */
-function explained(row: Row | undefined, verdict: Verdict, { name }: Resolver): Resolution {
+function toResolution(row: Row | undefined, verdict: Verdict, { name }: Resolver): Resolution {
   if (row === undefined) return { kind: 'refused', reason: 'not_found', action: null }
   const action = toActionLine(row)
   if (row.status === verdict.status && row.resolver === name) return { kind: 'resolved', action, isDuplicate: true }
@@ -182,8 +182,8 @@ function findResolutionRefusal(row: Row, { hash }: Verdict): RefusedResolution {
 // The statement that decides also wakes the paused run.
 
 /** As it may be shown: `apply_input` and `resume` stay here. */
-const line = `a.id as action_id, a.kind, a.summary, a.action -> 'preview' as preview, ${isoTime('a.created_at')} as created_at,
-  a.agent, a.creator, ${isoTime('a.expires_at')} as expires_at, a.status, ${isoTime('a.resolved_at')} as resolved_at, a.resolver,
+const line = `a.id as action_id, a.kind, a.summary, a.action -> 'preview' as preview, ${isoTimeSql('a.created_at')} as created_at,
+  a.agent, a.creator, ${isoTimeSql('a.expires_at')} as expires_at, a.status, ${isoTimeSql('a.resolved_at')} as resolved_at, a.resolver,
   a.expires_at <= now() as "isOverdue", a.resolution_result, a.resolution_error,
   coalesce(a.resolution_metadata, '{}') as resolution_metadata, a.action_hash as hash, a.resolvers, a.tool_name, a.tool_call_id,
   a.run_id, a.session_id, a.conversation_id`
@@ -195,7 +195,7 @@ const terms = `case when a.resolvers like '{%' then a.resolvers::jsonb end`
 const scope = `a.tenant = $1 and ($3::uuid is null or a.conversation_id = $3)
   and ($2::text is null or a.creator = $2 or coalesce(${terms} -> 'principals' @> to_jsonb($2::text), false))`
 
-const isAtLeast = (order: readonly string[], given: string, least: string): string =>
+const isAtLeastSql = (order: readonly string[], given: string, least: string): string =>
   `(${least} is null or array_position(array['${order.join("','")}'], ${given}::text) >= array_position(array['${order.join("','")}'], ${least}))`
 
 /** Whether $6 may: $5 the decision, $7 whether an operator, $11 their role, $12 how they are proven, $13 whether on the operator's routes. */
@@ -209,16 +209,16 @@ const mayDecide = `case
       when a.resolvers like '{%' then (
         select (t.value -> 'requester' is null or (t.value -> 'requester')::boolean = (a.creator is not distinct from $6))
           and (t.value -> 'principals' is null or t.value -> 'principals' @> to_jsonb($6::text))
-          and ${isAtLeast(approverRoles, '$11', "t.value ->> 'role'")}
-          and ${isAtLeast(assuranceClasses, '$12', "t.value ->> 'assurance'")}
+          and ${isAtLeastSql(approverRoles, '$11', "t.value ->> 'role'")}
+          and ${isAtLeastSql(assuranceClasses, '$12', "t.value ->> 'assurance'")}
         from (select ${terms} as value) t)
       else $7::boolean end`
 
 /** $4 id. */
-const getAction = statement('get_action', `select ${line} from pending_actions a where ${scope} and a.id = $4`)
+const getAction = nameStatement('get_action', `select ${line} from pending_actions a where ${scope} and a.id = $4`)
 
 /** $4 the end of its id, or null for all that wait; $5 the turn that asks. */
-const findActions = statement(
+const findActions = nameStatement(
   'find_actions',
   `
 select ${line} from pending_actions a
@@ -228,7 +228,7 @@ order by a.id limit 20`,
 )
 
 /** $4 status or null, $5 how many, $6 before which. */
-const listActions = statement(
+const listActions = nameStatement(
   'list_actions',
   `
 select ${line} from pending_actions a
@@ -236,7 +236,7 @@ where ${scope} and ($4::text is null or a.status = $4) and ($6::uuid is null or 
 order by a.id desc limit $5`,
 )
 
-const countActions = statement(
+const countActions = nameStatement(
   'count_actions',
   `select a.status, count(*)::int as count from pending_actions a where ${scope} group by a.status`,
 )
@@ -246,7 +246,7 @@ const countActions = statement(
  * decided about an action that is not the one that was shown, that is decided already, or by a person who may not decide. Withdrawing it is no decision.
  * A question that was not sent yet is not sent any more.
  */
-export const resolveAction = statement(
+export const resolveAction = nameStatement(
   'resolve_action',
   `
 with decided as (
@@ -256,13 +256,13 @@ with decided as (
     and ($8::text is null or a.action_hash = $8)
     and ${mayDecide}
   returning a.*
-),${resumeSignal({ from: 'decided', kind: 'approval', name: '$5', owner: 'creator', notify: '$10' })},${withdrawQuestions(
+),${resumeSignalSql({ from: 'decided', kind: 'approval', name: '$5', owner: 'creator', notify: '$10' })},${withdrawQuestions(
     {
       from: 'decided',
       after: 'queued',
       isShown: "d.resolution_metadata ->> 'isShown'",
     },
-  )},${auditedAct({
+  )},${auditedActSql({
     from: 'decided',
     by: '$6',
     about: 'd.creator',
@@ -280,7 +280,7 @@ select ${line} from decided a cross join woken`,
 )
 
 /** $1 tenant, $2 id. */
-const loadAction = statement(
+const loadAction = nameStatement(
   'load_action',
   `
 select a.id, a.status, a.action -> 'apply_input' as "applyInput", a.action_hash as "actionHash", a.decided_hash as "decidedHash",

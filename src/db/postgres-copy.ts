@@ -2,7 +2,7 @@
 import type { Readable, Writable } from 'node:stream'
 import postgres from 'postgres'
 import { type Sql, toStorageError } from './client.ts'
-import { createSql, splitSocket } from './postgres.ts'
+import { createSql, splitSocketPath } from './postgres.ts'
 
 export type CopyTable = { readonly name: string; readonly columns: readonly string[] }
 
@@ -25,7 +25,7 @@ export async function inCopyTransaction<T>(
   { url, applicationName, mode }: CopyOptions,
   work: (sql: CopySql) => Promise<T>,
 ): Promise<T> {
-  const { url: address, ...socket } = splitSocket(url)
+  const { url: address, ...socket } = splitSocketPath(url)
   const client = postgres(address, {
     ...socket,
     max: 1,
@@ -40,7 +40,7 @@ export async function inCopyTransaction<T>(
   try {
     return await new Promise<T>((resolve, reject) => {
       const isolation = mode === 'snapshot' ? 'isolation level repeatable read read only' : ''
-      const runCopy = async (tx: postgres.TransactionSql): Promise<void> => {
+      const runInCopyTransaction = async (tx: postgres.TransactionSql): Promise<void> => {
         const sql = createSql(() => tx, undefined)
         const copying: CopySql = {
           ...sql,
@@ -58,7 +58,7 @@ export async function inCopyTransaction<T>(
         committed = result
       }
       let committed: T
-      client.begin(isolation, runCopy).then(
+      client.begin(isolation, runInCopyTransaction).then(
         () => resolve(committed),
         (error: unknown) => reject(toStorageError('transaction', error)),
       )
@@ -70,7 +70,7 @@ export async function inCopyTransaction<T>(
 
 async function* copyOut(sql: postgres.TransactionSql, table: CopyTable): AsyncGenerator<Buffer> {
   try {
-    const stream: Readable = await sql.unsafe(`copy ${target(table)} to stdout`).readable()
+    const stream: Readable = await sql.unsafe(`copy ${copyTargetSql(table)} to stdout`).readable()
     for await (const chunk of stream) yield chunk
     // The driver stops reading its socket when the stream is full, and goes on when the stream asks for more, which a
     // stream that has seen its end never does.
@@ -88,7 +88,7 @@ async function loadTableRows(
   const throwCopyError = (error: unknown): never => {
     throw toStorageError(`copy_in ${table.name}`, error)
   }
-  const query = sql.unsafe(`copy ${target(table)} from stdin`)
+  const query = sql.unsafe(`copy ${copyTargetSql(table)} from stdin`)
   const stream: Writable = await query.writable().catch(throwCopyError)
   // The driver has answered its promise with the stream, and says how the copy ended by calling it again: a refusal after
   // the last byte would be heard nowhere else.
@@ -100,7 +100,7 @@ async function loadTableRows(
   ended.catch(() => {})
   try {
     for await (const chunk of rows) {
-      if (!stream.write(chunk)) await Promise.race([drained(stream), ended])
+      if (!stream.write(chunk)) await Promise.race([waitForDrain(stream), ended])
     }
   } catch (error) {
     // Tells the server to forget the copy, where it was not the server that ended it.
@@ -111,11 +111,11 @@ async function loadTableRows(
   return (await ended).count
 }
 
-function drained(stream: Writable): Promise<void> {
+function waitForDrain(stream: Writable): Promise<void> {
   return new Promise((resolve) => stream.once('drain', resolve))
 }
 
-function target({ name, columns }: CopyTable): string {
+function copyTargetSql({ name, columns }: CopyTable): string {
   return `${quoteIdentifier(name)} (${columns.map(quoteIdentifier).join(', ')})`
 }
 

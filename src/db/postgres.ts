@@ -97,8 +97,8 @@ type PostgresOptions = {
 
 export function openPostgres(options: PostgresOptions): Database {
   // The driver's own pause grows to twenty seconds; a database that is back should find us back within one.
-  const backoff = (tries: number): number => Math.min(1, 0.05 * 2 ** tries)
-  const { url, ...socket } = splitSocket(options.url)
+  const backoffSeconds = (tries: number): number => Math.min(1, 0.05 * 2 ** tries)
+  const { url, ...socket } = splitSocketPath(options.url)
   const common = {
     ...socket,
     // The driver asks for array types on every new connection and lets that question fail unheard when the connection
@@ -109,7 +109,7 @@ export function openPostgres(options: PostgresOptions): Database {
     idle_timeout: 0,
     max_lifetime: lifetimeSeconds,
     prepare: true,
-    backoff,
+    backoff: backoffSeconds,
   } as const
   // Said along with every NOTIFY, so that its sender can leave it alone. Poolers know this setting, and hand it on.
   const sender = `parley-${crypto.randomUUID()}`
@@ -133,8 +133,8 @@ export function openPostgres(options: PostgresOptions): Database {
   })
   // LISTEN needs a connection of its own: a pooled one would lose its subscription.
   let listener: PostgresClient | undefined
-  const working = watchPool(work)
-  const accepting = watchPool(accept)
+  const working = createPoolFaultWatch(work)
+  const accepting = createPoolFaultWatch(accept)
 
   return {
     isShared: options.isShared ?? true,
@@ -147,12 +147,12 @@ export function openPostgres(options: PostgresOptions): Database {
       // No other process has work to announce.
       if (options.isShared === false) return async () => {}
       listener ??= postgres(url, { ...common, max: 1 })
-      const hear = (payload: string): void => {
+      const handleNotification = (payload: string): void => {
         const [work = '', from = ''] = payload.split(' ')
-        if (from !== sender) onWake(isWakingWork(work) ? work : undefined)
+        if (from !== sender) onWake(isNotificationWork(work) ? work : undefined)
       }
       // The second is called when the subscription stands, again after a lost connection: anything may have been missed.
-      const subscription = await listener.listen(wakeChannel, hear, () => onWake())
+      const subscription = await listener.listen(wakeChannel, handleNotification, () => onWake())
       return () => subscription.unlisten()
     },
     async close() {
@@ -161,11 +161,11 @@ export function openPostgres(options: PostgresOptions): Database {
   }
 }
 
-function watchPool({ renew }: PostgresPool): FaultWatch {
+function createPoolFaultWatch({ renew }: PostgresPool): FaultWatch {
   return createFaultWatch({ monotonicMs: () => performance.now(), renewConnections: renew })
 }
 
-function isWakingWork(text: string): text is WakingWork {
+function isNotificationWork(text: string): text is WakingWork {
   return text === 'turns' || text === 'sends'
 }
 
@@ -188,7 +188,7 @@ export function createSql(client: RunningClient, failpoint: Failpoint | undefine
     },
     async query<Row>(asked: Statement, params: readonly Param[]): Promise<readonly Row[]> {
       await failpoint?.(`before:${asked.name}`)
-      const rows = await attempt<Row>(client, asked, params, { triesLeft: 3, outcomes })
+      const rows = await tryQuery<Row>(client, asked, params, { triesLeft: 3, outcomes })
       outcomes?.succeeded()
       await failpoint?.(`after:${asked.name}`, rows.length)
       return rows
@@ -196,7 +196,7 @@ export function createSql(client: RunningClient, failpoint: Failpoint | undefine
   }
 }
 
-async function attempt<Row>(
+async function tryQuery<Row>(
   client: RunningClient,
   asked: Statement,
   params: readonly Param[],
@@ -207,8 +207,8 @@ async function attempt<Row>(
     return (await client().unsafe(asked.text, [...params], { prepare: true })) as unknown as readonly Row[]
   } catch (error) {
     if (isTransientConflict(error) && triesLeft > 0)
-      return attempt(client, asked, params, { triesLeft: triesLeft - 1, outcomes })
-    const failure = toStorageError(asked.name, hasUnstorableText(error, params) ? unstorableText(error) : error)
+      return tryQuery(client, asked, params, { triesLeft: triesLeft - 1, outcomes })
+    const failure = toStorageError(asked.name, hasUnstorableText(error, params) ? unstorableTextError(error) : error)
     outcomes?.failed(failure)
     throw failure
   }
@@ -222,7 +222,7 @@ function hasUnstorableText(error: unknown, params: readonly Param[]): boolean {
   return readSqlState(error) === '08P01' && params.some((param) => JSON.stringify(param)?.includes('\\u0000') === true)
 }
 
-function unstorableText(error: unknown): object {
+function unstorableTextError(error: unknown): object {
   return Object.assign(new Error('a value holds NUL, which is no text', { cause: error }), { code: '22021' })
 }
 
@@ -250,7 +250,7 @@ export async function runTransaction<T>(
 }
 
 /** The driver takes a socket as an option of its own, and would send `host` to the server as a setting. */
-export function splitSocket(given: string): { url: string; path?: string } {
+export function splitSocketPath(given: string): { url: string; path?: string } {
   const url = new URL(given)
   const folder = url.searchParams.get('host')
   if (folder === null) return { url: given }

@@ -1,8 +1,8 @@
 // People: every person a decision was made about, what is stored about them, and which subjects are linked.
 
-import { met, principalId } from './audit.ts'
-import { type Db, isoTime, statement } from './client.ts'
-import { settleKnown } from './pairings.ts'
+import { knownPeopleSql, principalIdSql } from './audit.ts'
+import { type Db, isoTimeSql, nameStatement } from './client.ts'
+import { settlePairingsOfPerson } from './pairings.ts'
 
 export type PrincipalLine = {
   readonly id: string
@@ -59,7 +59,8 @@ export function listIdentityLinks(db: Db): Promise<readonly LinkLine[]> {
 /** A sender verified as `subject` is `principal` from the next decision on. */
 export async function linkIdentity(db: Db, subject: string, principal: string, by: string): Promise<LinkOutcome> {
   const [made] = await db.query<LinkLine>(addLink, [db.tenant, subject, principal, by])
-  if (made !== undefined) return { kind: 'linked', link: made, messages: await settleKnown(db, db.tenant, subject) }
+  if (made !== undefined)
+    return { kind: 'linked', link: made, messages: await settlePairingsOfPerson(db, db.tenant, subject) }
   const [known] = await db.query<LinkLine>(getLink, [db.tenant, subject])
   return known === undefined ? { kind: 'chain' } : { kind: 'linked_already', link: known }
 }
@@ -72,11 +73,11 @@ export async function unlinkIdentity(db: Db, subject: string, by: string): Promi
 // A link is one step: a principal that acts as another one cannot be acted as.
 
 /** $1 tenant, $2 how many, $3 before which moment and id: the id of the last line, or null. */
-const listPrincipalsSql = statement(
+const listPrincipalsSql = nameStatement(
   'list_principals',
   `
-select p.id, p.subject, ${isoTime('p.created_at')} as "createdAt",
-  (select json_build_object('at', ${isoTime('a.at')}, 'action', a.action, 'outcome', a.outcome, 'code', a.code, 'rule', a.rule,
+select p.id, p.subject, ${isoTimeSql('p.created_at')} as "createdAt",
+  (select json_build_object('at', ${isoTimeSql('a.at')}, 'action', a.action, 'outcome', a.outcome, 'code', a.code, 'rule', a.rule,
       'connection', a.connection)
     from audit_log a where a.tenant = p.tenant and a.principal_id = p.id order by a.seq desc limit 1) as "lastDecision",
   coalesce((select json_agg(json_build_object('id', g.id, 'effect', g.effect, 'role', g.role, 'connection', g.connection,
@@ -92,31 +93,31 @@ where p.tenant = $1 and ($3::uuid is null
 order by p.created_at desc, p.id desc limit $2`,
 )
 
-const line = `l.subject, l.principal, l.created_by as "createdBy", ${isoTime('l.created_at')} as "createdAt"`
+const line = `l.subject, l.principal, l.created_by as "createdBy", ${isoTimeSql('l.created_at')} as "createdAt"`
 
 /** $1 tenant. */
-const listLinks = statement(
+const listLinks = nameStatement(
   'list_links',
   `select ${line} from identity_links l where l.tenant = $1 order by l.principal, l.subject limit 1000`,
 )
 
 /** $1 tenant, $2 subject. */
-const getLink = statement('get_link', `select ${line} from identity_links l where l.tenant = $1 and l.subject = $2`)
+const getLink = nameStatement('get_link', `select ${line} from identity_links l where l.tenant = $1 and l.subject = $2`)
 
 /** Both are in the log by the ids of their rows: who was meant is told by the second one. */
-const audited = (
+const auditedLinkSql = (
   action: string,
   actor: string,
-): string => `${met(`select tenant, subject from written union all select tenant, principal from written`)},
+): string => `${knownPeopleSql(`select tenant, subject from written union all select tenant, principal from written`)},
 audited as (
   insert into audit_log (tenant, action, outcome, principal_id, actor, object_id)
-  select w.tenant, '${action}', 'done', ${principalId('w.tenant', 'w.subject')}, ${actor},
-    ${principalId('w.tenant', 'w.principal')}::text
+  select w.tenant, '${action}', 'done', ${principalIdSql('w.tenant', 'w.subject')}, ${actor},
+    ${principalIdSql('w.tenant', 'w.principal')}::text
   from written w
 )`
 
 /** $1 tenant, $2 subject, $3 principal, $4 by whom. Nothing is written where it would make a chain. */
-const addLink = statement(
+const addLink = nameStatement(
   'add_link',
   `
 with written as (
@@ -125,16 +126,16 @@ with written as (
   where not exists (select 1 from identity_links l where l.tenant = $1 and (l.subject = $3 or l.principal = $2))
   on conflict do nothing
   returning *
-),${audited('principal.link', 'w.created_by')}
+),${auditedLinkSql('principal.link', 'w.created_by')}
 select ${line} from written l`,
 )
 
 /** $1 tenant, $2 subject, $3 by whom. */
-const removeLink = statement(
+const removeLink = nameStatement(
   'remove_link',
   `
 with written as (
   delete from identity_links l where l.tenant = $1 and l.subject = $2 returning *
-),${audited('principal.unlink', '$3')}
+),${auditedLinkSql('principal.unlink', '$3')}
 select 1 as removed from written`,
 )

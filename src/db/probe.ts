@@ -1,6 +1,6 @@
 // The readiness probe: whether messages could be stored now, found out by writing.
 import { isGatewayError } from '../lib/errors.ts'
-import { type Database, statement } from './client.ts'
+import { type Database, nameStatement } from './client.ts'
 
 /** Throws with the statement and its SQLSTATE where nothing can be stored. */
 export async function probeStorage({ accepting }: Pick<Database, 'accepting'>, tenant: string): Promise<void> {
@@ -14,7 +14,7 @@ export async function probeStorage({ accepting }: Pick<Database, 'accepting'>, t
 // A row of its own is written; the tables an inbound event needs are only locked.
 
 /** $1 tenant. A database that only reads, a locked table and a full disk for the log of writes are errors. */
-const probe = statement(
+const probe = nameStatement(
   'probe',
   `
 with stored as (insert into inbox (id) select gen_random_uuid() where false),
@@ -31,7 +31,7 @@ select 1 as ok`,
  * result beyond the memory of a statement goes to a file, which needs room and leaves nothing behind. The limit is set before
  * the rows are asked for, since how many are asked for is read from it.
  */
-const probeRoom = statement(
+const probeRoom = nameStatement(
   'probe_room',
   `
 with small as materialized (select set_config('work_mem', '64kB', true) as limit_set)

@@ -1,6 +1,6 @@
 // Calls that ask people to decide something: whether anything of it is still open, and what becomes of those that were not sent when
 // their question is decided. A sender must not begin with a call whose question is over, and says so in the statement that begins.
-import { historyEntrySql, unindexed } from './client.ts'
+import { historyEntrySql, unindexedColumnSql } from './client.ts'
 import { rowVersion } from './row-version.ts'
 
 /** Why a call was cancelled, and why a turn that said nothing else ended without words. */
@@ -8,7 +8,7 @@ export const questionDecided = 'question_decided'
 
 /** The actions `a` that a call asks about, which are of its turn; worded so that only the index by turn can serve. */
 const askedActionsSql = (call: string): string => `pending_actions a
-    where a.turn_id = ${call}.turn_id and ${unindexed('a.tenant')} = ${call}.tenant and ${call}.question -> 'asks' @> to_jsonb(a.id::text)`
+    where a.turn_id = ${call}.turn_id and ${unindexedColumnSql('a.tenant')} = ${call}.tenant and ${call}.question -> 'asks' @> to_jsonb(a.id::text)`
 
 /** It can still be decided: what has run out is over, also before its timer says so. */
 export const isQuestionOpenSql = (call: string): string =>
@@ -24,7 +24,7 @@ export const questionSql = (call: string): string => `case when ${call}.question
     from ${askedActionsSql(call)}), '[]') end) end`
 
 /** It was decided by a press on this very message, which shows the outcome already. */
-export const isShownDecided = (call: string, vendorId: string): string => `exists (
+export const isShownDecidedSql = (call: string, vendorId: string): string => `exists (
   select 1 from ${askedActionsSql(call)} and a.resolution_metadata ->> 'origin' = any(array(
     select e.turn_id::text from outbox e where e.tenant = ${call}.tenant and e.vendor_id = ${vendorId} and e.id <> ${call}.id)))`
 
@@ -33,14 +33,14 @@ export const isCallSettledSql = (call: string): string =>
   `(${call}.state = 'delivered' or ${call}.state = 'cancelled' and ${call}.reason = '${questionDecided}')`
 
 /** The fate of a turn's messages: `ended` has the turn's id and state. */
-export const memberFate = (message: string, ended: string): string => `case
+export const memberStateSql = (message: string, ended: string): string => `case
   when ${ended}.state = 'dead' then 'dead'
   when ${ended}.state = 'answered'
     and ${message}.turn_order = (select max(y.turn_order) from inbox y where y.turn_id = ${ended}.id and y.event = 'new')
   then 'answered' else 'merged' end`
 
 /** Nothing of what a call asks is open once the statement that decides `from` is committed. */
-const isDecidedBy = (call: string, from: string): string => `not exists (
+const isDecidedBySql = (call: string, from: string): string => `not exists (
       select 1 from ${askedActionsSql(call)}
       and a.status = 'pending' and a.expires_at > now() and a.id not in (select d.id from ${from} d))`
 
@@ -79,7 +79,7 @@ unasked as (
   update outbox o set state = 'cancelled', reason = '${questionDecided}', settled_at = now()
   from asking_calls c
   where o.id = c.id and c.settled_at is null and c.state in ('queued', 'retry') and c.question ->> 'otherwise' is null
-    and c.vendor_id is null and ${isDecidedBy('c', from)}
+    and c.vendor_id is null and ${isDecidedBySql('c', from)}
   returning o.id, o.tenant, o.connection, o.order_key, o.turn_id, o."primary"
 ),
 outcomes as (
@@ -90,7 +90,7 @@ outcomes as (
   from asking_calls c
   where c.state = 'delivered' and c.settled_at is not null and c.vendor_id is not null and c.purpose <> 'outcome'
     and c.reason is distinct from 'outcome_shown'
-    and (c.question ->> 'isEditable')::boolean and ${isDecidedBy('c', from)}
+    and (c.question ->> 'isEditable')::boolean and ${isDecidedBySql('c', from)}
     and exists (select 1 from ${from} d where c.question -> 'asks' @> to_jsonb(d.id::text)
       and not coalesce((${isShown})::boolean, false))
   on conflict (origin, ordinal) do nothing
@@ -123,7 +123,7 @@ unasked_turns as (
   returning t.id, t.state
 ),
 unasked_members as (
-  update inbox x set ended_at = now(), state = ${memberFate('x', 'u')},
+  update inbox x set ended_at = now(), state = ${memberStateSql('x', 'u')},
     reason = case when u.state = 'silent' then '${questionDecided}' end
   from unasked_turns u where x.turn_id = u.id and x.state = 'in_turn'
 )`

@@ -3,8 +3,8 @@
 import type { NormalizedResponse } from '../contract/index.ts'
 import type { Page } from '../contract/page.ts'
 import type { JsonObject } from '../lib/json-value.ts'
-import { auditedAct } from './audit.ts'
-import { type Database, type Db, historyEntrySql, type Param, statement, unindexed } from './client.ts'
+import { auditedActSql } from './audit.ts'
+import { type Database, type Db, historyEntrySql, nameStatement, type Param, unindexedColumnSql } from './client.ts'
 export type DeliveryLine = {
   /** Its place in the list; the next page begins before it. */
   readonly seq: number
@@ -45,7 +45,7 @@ type FailedDeliveries = {
 const bounce = `bounce_kind as "bounceKind", bounce_reason as "bounceReason", bounced_at as "bouncedAt"`
 
 /** $1 states, of which `bounced` is whatever state it came back in; $2 how many, $3 before which seq or null, $4 which connection or null, $5 tenant. */
-const listDeliveriesSql = statement(
+const listDeliveriesSql = nameStatement(
   'list_deliveries',
   `
 select seq::float8 as seq, id, connection, state, reason, purpose, attempt, vendor_id as "vendorId", turn_id as "turnId",
@@ -57,7 +57,7 @@ order by seq desc limit $2`,
 )
 
 /** $1 outbox id, $2 tenant. */
-const showDelivery = statement(
+const showDelivery = nameStatement(
   'show_delivery',
   `
 select seq::float8 as seq, id, connection, state, reason, purpose, attempt, vendor_id as "vendorId", turn_id as "turnId", ordinal,
@@ -70,7 +70,7 @@ from outbox where id = $1 and tenant = $2`,
 const isRevivable = `settled_at is not null and call <> '{"erased":true}' and purpose <> 'live'`
 
 /** $1 tenant, $2 state, $3 since, $4 which connection or null, $5 how many. */
-const findFailedDeliveriesSql = statement(
+const findFailedDeliveriesSql = nameStatement(
   'find_failed_deliveries',
   `
 select id from outbox
@@ -89,7 +89,7 @@ const deliveryActSql = (what: string) => ({
 })
 
 /** $1 outbox id, $2 tenant, $3 by whom. An unknown call is sent again marked as possibly repeated; its messages are in flight again. */
-const retryDeliverySql = statement(
+const retryDeliverySql = nameStatement(
   'retry_delivery',
   `
 with revived as (
@@ -113,12 +113,12 @@ reopened as (
 members as (
   update inbox x set state = 'in_turn', reason = null, ended_at = null
   from reopened r where x.turn_id = r.id and x.state = 'dead' and x.reason like 'delivery_%'
-),${auditedAct({ from: 'revived', by: '$3', about: 'null::text', columns: deliveryActSql('retry') })}
+),${auditedActSql({ from: 'revived', by: '$3', about: 'null::text', columns: deliveryActSql('retry') })}
 select count(*)::int as revived from revived`,
 )
 
 /** $1 outbox id, $2 tenant, $3 by whom. */
-const dropDeliverySql = statement(
+const dropDeliverySql = nameStatement(
   'drop_delivery',
   `
 with dropped as (
@@ -126,7 +126,7 @@ with dropped as (
     history = ${historyEntrySql('outbox', `'what', 'dropped_by_operator', 'attempt', attempt`)}
   where id = $1 and tenant = $2 and state in ('unknown', 'refused', 'dead') and settled_at is not null
   returning id, tenant, connection, conversation_id, trace_id
-),${auditedAct({ from: 'dropped', by: '$3', about: 'null::text', columns: deliveryActSql('drop') })}
+),${auditedActSql({ from: 'dropped', by: '$3', about: 'null::text', columns: deliveryActSql('drop') })}
 select 1 as dropped from dropped`,
 )
 
@@ -240,12 +240,12 @@ export async function retryDelivery(db: Db, id: string, by: string): Promise<boo
 
 /** Counted up to 10 000. */
 export async function countFailedDeliveries(db: Db, failed: FailedDeliveries): Promise<number> {
-  return (await failedIds(db, db.tenant, failed, maxCounted)).length
+  return (await listFailedIds(db, db.tenant, failed, maxCounted)).length
 }
 
 /** The oldest first, so that each conversation gets them in order. */
 export function findFailedDeliveries(db: Db, failed: FailedDeliveries, limit: number): Promise<readonly string[]> {
-  return failedIds(db, db.tenant, failed, limit)
+  return listFailedIds(db, db.tenant, failed, limit)
 }
 
 export async function dropDelivery(db: Db, id: string, by: string): Promise<boolean> {
@@ -254,7 +254,7 @@ export async function dropDelivery(db: Db, id: string, by: string): Promise<bool
 
 const maxCounted = 10_000
 
-async function failedIds(
+async function listFailedIds(
   database: Database,
   tenant: string,
   { state, since, connection }: FailedDeliveries,
@@ -270,19 +270,19 @@ function pageParams({ limit, before, connection }: Page): readonly Param[] {
 
 // An id comes as $1 with its tenant as $2.
 
-export const findReceiptSql = statement(
+export const findReceiptSql = nameStatement(
   'find_receipt',
   `
 select x.id, x.state, x.reason, x.turn_id as "turnId", t.run_id as "runId", t.response,
   -- A decision wakes the run that waited for it: what that came to is the answer to the decision.
   (select json_build_object('state', coalesce(r.state, 'queued'), 'response', r.response)
     from signals s left join turns r on r.id = s.turn_id
-    where s.id = (t.response #>> '{control,action_id}')::uuid and ${unindexed('s.tenant')} = $2) as resumed
-from inbox x left join turns t on t.id = x.turn_id where x.id = $1 and ${unindexed('x.tenant')} = $2`,
+    where s.id = (t.response #>> '{control,action_id}')::uuid and ${unindexedColumnSql('s.tenant')} = $2) as resumed
+from inbox x left join turns t on t.id = x.turn_id where x.id = $1 and ${unindexedColumnSql('x.tenant')} = $2`,
 )
 
 /** $1 tenant. */
-const readBooks = statement(
+const readBooks = nameStatement(
   'read_ledger',
   `
 select tenant, connection, received, answered, merged, refused, dead, in_flight as "inFlight", ignored,
@@ -291,7 +291,7 @@ from ledger where tenant = $1 order by connection`,
 )
 
 /** $1 state, $2 how many, $3 before which seq or null, $4 which connection or null, $5 tenant. */
-const listMessages = statement(
+const listMessages = nameStatement(
   'list_messages',
   `
 select seq::float8 as seq, id, connection, state, reason, message_id as "messageId", subject, attempts, received_at as "receivedAt"
@@ -315,7 +315,7 @@ const resubmitted = {
  * read and none was run anew, or none is queued: with fewer of them it would be asked to do something else. Anew: this message
  * alone, as if nothing had been done for it.
  */
-const resubmitMessageSql = statement(
+const resubmitMessageSql = nameStatement(
   'resubmit_message',
   `
 with asked as materialized (
@@ -344,12 +344,12 @@ queued as (
   insert into lanes (conversation_id, tenant, connection, pending)
   select conversation_id, tenant, connection, count(*)::int from revived group by 1, 2, 3
   on conflict (conversation_id) do update set pending = lanes.pending + excluded.pending
-),${auditedAct({ from: 'revived', by: '$3', about: 'd.subject', columns: resubmitted })}
+),${auditedActSql({ from: 'revived', by: '$3', about: 'd.subject', columns: resubmitted })}
 select count(*)::int as revived from revived`,
 )
 
 /** $1 a message, $2 tenant. What the turns before it did or may have done: it may happen again. */
-const mayRepeat = statement(
+const mayRepeat = nameStatement(
   'may_repeat',
   `
 select coalesce(j.label, j.step) as label, j.state from inbox x
@@ -357,19 +357,19 @@ join turns t on t.id = coalesce(x.turn_id, x.parent_turn) join journal j on j.tu
 where x.id = $1 and x.tenant = $2 and j.is_effect and j.state <> 'undone' order by j.started_at, j.step`,
 )
 
-const findRejectedEventSql = statement(
+const findRejectedEventSql = nameStatement(
   'find_rejected_event',
   `select connection, raw, subject from inbox
    where id = $1 and tenant = $2 and kind = 'rejected_event' and raw is not null and reason is distinct from 'redriven'`,
 )
 
 /** $3 by whom. */
-const markRedriven = statement(
+const markRedriven = nameStatement(
   'mark_redriven',
   `
 with revived as (
   update inbox set state = 'ignored', reason = 'redriven', raw = null where id = $1 and tenant = $2 and kind = 'rejected_event'
   returning id, conversation_id, tenant, connection, agent, subject, trace_id
-),${auditedAct({ from: 'revived', by: '$3', about: 'd.subject', columns: resubmitted })}
+),${auditedActSql({ from: 'revived', by: '$3', about: 'd.subject', columns: resubmitted })}
 select count(*)::int as revived from revived`,
 )

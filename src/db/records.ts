@@ -5,7 +5,7 @@ import { type IgnoredEvent, isOrderKey, type Records, type RecordWrite } from '.
 import type { ChannelRecord } from '../contract/records.ts'
 import { GatewayError } from '../lib/errors.ts'
 import type { JsonObject } from '../lib/json-value.ts'
-import { type Database, historyTimeSql, statement, storableJson } from './client.ts'
+import { type Database, historyTimeSql, nameStatement, storableJson } from './client.ts'
 
 const maxFamilyLength = 100
 const maxValueLength = 64 * 1024
@@ -22,7 +22,7 @@ function isStorableRecord(family: string, key: string, value: JsonObject): boole
   return isShort && JSON.stringify(value).length <= maxValueLength
 }
 
-export function changesAnything({
+export function hasRecordChanges({
   recordWrites = [],
   protocolReplies = [],
   cancelPending,
@@ -32,14 +32,14 @@ export function changesAnything({
 }
 
 /** False: none of it can be done as it was asked for, and nothing of it is done. */
-export function areStorable(
+export function areChangesStorable(
   changes: RecordChanges & { readonly subject?: string | undefined },
   atMost = maxChanges,
 ): boolean {
   const { recordWrites = [], protocolReplies = [], cancelPending, isAccountDeleted = false, subject } = changes
   return (
     recordWrites.length + protocolReplies.length <= atMost &&
-    recordWrites.every(isStorable) &&
+    recordWrites.every(isWriteStorable) &&
     protocolReplies.every(({ orderKey, clientId }) => isOrderKey(orderKey) && isOrderKey(clientId)) &&
     // Without a prefix it would be everything there is.
     (cancelPending === undefined || isOrderKey(cancelPending.orderKeyPrefix)) &&
@@ -48,7 +48,7 @@ export function areStorable(
   )
 }
 
-function isStorable(effect: RecordWrite): boolean {
+function isWriteStorable(effect: RecordWrite): boolean {
   return isStorableRecord(effect.family, effect.key, effect.kind === 'put' ? effect.value : {})
 }
 
@@ -105,7 +105,7 @@ function createRecordReader(database: Database, { tenant, connection }: Owner): 
       reject(error)
     }
   }
-  const together = async (questions: readonly Question[]): Promise<void> => {
+  const readRecordsTogether = async (questions: readonly Question[]): Promise<void> => {
     try {
       const asked = JSON.stringify(questions.map(({ family, key }, ord) => ({ ord, family, key })))
       const rows = await database.query<{ ord: number; value: JsonObject }>(getRecords, [tenant, connection, asked])
@@ -116,19 +116,20 @@ function createRecordReader(database: Database, { tenant, connection }: Owner): 
       for (const question of questions) await readSingleRecord(question)
     }
   }
-  const askAll = async (): Promise<void> => {
+  const readWaitingRecords = async (): Promise<void> => {
     isAsking = true
     while (waiting.length > 0) {
       const [first, ...others] = waiting.slice(0, maxTogether)
       waiting = waiting.slice(maxTogether)
-      if (first !== undefined) await (others.length === 0 ? readSingleRecord(first) : together([first, ...others]))
+      if (first !== undefined)
+        await (others.length === 0 ? readSingleRecord(first) : readRecordsTogether([first, ...others]))
     }
     isAsking = false
   }
   return (family, key) => {
     const question = { family, key, ...Promise.withResolvers<JsonObject | undefined>() }
     waiting.push(question)
-    if (!isAsking) void askAll()
+    if (!isAsking) void readWaitingRecords()
     return question.promise
   }
 }
@@ -138,7 +139,7 @@ function createRecordReader(database: Database, { tenant, connection }: Owner): 
 const here = 'tenant = $1 and connection = $2 and family = $3'
 
 /** $4 key, $5 value (JSON), $6 agent or null, $7 subject or null, $8 whether one that is there stays. */
-const putRecord = statement(
+const putRecord = nameStatement(
   'put_record',
   `
 insert into channel_records (tenant, connection, family, key, value, agent, subject)
@@ -148,10 +149,10 @@ on conflict (tenant, connection, family, key) do update
 returning 1 as put`,
 )
 
-const getRecord = statement('get_record', `select value from channel_records where ${here} and key = $4`)
+const getRecord = nameStatement('get_record', `select value from channel_records where ${here} and key = $4`)
 
 /** $3 what is asked for, as JSON: `[{ ord, family, key }]`. */
-const getRecords = statement(
+const getRecords = nameStatement(
   'get_records',
   `
 select asked.ord, record.value
@@ -160,13 +161,13 @@ join channel_records record
   on record.tenant = $1 and record.connection = $2 and record.family = asked.family and record.key = asked.key`,
 )
 
-const removeRecord = statement(
+const removeRecord = nameStatement(
   'remove_record',
   `delete from channel_records where ${here} and key = $4 returning 1 as removed`,
 )
 
 /** $4 after which key or null, $5 how many, $6 about which agent or null. */
-const listRecords = statement(
+const listRecords = nameStatement(
   'list_records',
   `
 select key, value, ${historyTimeSql('created_at')} as at from channel_records
@@ -175,7 +176,7 @@ order by key limit $5`,
 )
 
 /** $4 about which agent or null. */
-const countRecords = statement(
+const countRecords = nameStatement(
   'count_records',
   `select count(*)::int as n from channel_records where ${here} and ($4::text is null or agent = $4::text)`,
 )

@@ -6,16 +6,16 @@ import { GatewayError } from '../lib/errors.ts'
 import type { JsonObject } from '../lib/json-value.ts'
 import { recordAuditSql } from './audit.ts'
 import { messageColumns } from './claim-lanes.ts'
-import { type Db, type Statement, statement, withoutStatements } from './client.ts'
+import { type Db, nameStatement, type Statement, skipStatements } from './client.ts'
 import type { RecordedStep } from './journal.ts'
 import { resolveAction } from './pending-actions.ts'
 import { rowVersion } from './row-version.ts'
 import { appendRunEventsSql } from './runs.ts'
-import { storedAccess } from './stored-access.ts'
+import { storedAccessSql } from './stored-access.ts'
 import { answerToolRequestSql } from './tool-requests.ts'
-import { windowLines } from './transcripts.ts'
+import { windowLinesSql } from './transcripts.ts'
 import type { OpenTurn, WaitingMessage, WaitingSignal } from './turn-rows.ts'
-import { type LaneAccess, withAccess } from './turns.ts'
+import { addStoredAccess, type LaneAccess } from './turns.ts'
 
 export type StoredTurn = Omit<OpenTurn, 'outageMs'> & {
   readonly state: string
@@ -61,7 +61,7 @@ type Found = Stored & { readonly newest: number; readonly access: LaneAccess }
 
 /** What a run that is told again would write is left out: its own run did. What waits is looked at; `refuse` throws where it would be decided. */
 export function createReplayDb(db: Db, refuse: () => Promise<never>): Db {
-  const looking = withoutStatements(db, [appendRunEventsSql, recordAuditSql])
+  const looking = skipStatements(db, [appendRunEventsSql, recordAuditSql])
   const decisions: readonly Statement[] = [resolveAction, answerToolRequestSql]
   return { ...looking, query: (asked, params) => (decisions.includes(asked) ? refuse() : looking.query(asked, params)) }
 }
@@ -71,7 +71,7 @@ export async function findReplay(db: Db, id: string, head: number, tail: number)
   const [found] = await db.query<Found>(findReplaySql, [id, head, tail, db.tenant])
   if (found === undefined) return undefined
   const { newest, access, ...stored } = found
-  if (newest <= rowVersion) return { ...stored, members: withAccess(stored.members, access) }
+  if (newest <= rowVersion) return { ...stored, members: addStoredAccess(stored.members, access) }
   throw new GatewayError('conflict', '[replay] a newer release stored this message; replay it with that release')
 }
 
@@ -81,7 +81,7 @@ export async function findReplay(db: Db, id: string, head: number, tail: number)
 const members = `from inbox x
     where x.turn_id = p.turn_id or (p.turn_id is null and x.id = p.inbox_id) order by x.turn_order, x.seq`
 
-const findReplaySql = statement(
+const findReplaySql = nameStatement(
   'find_replay',
   `
 with asked as materialized (
@@ -109,7 +109,7 @@ select p.tenant, p.connection, p.agent, p.conversation_id as "conversationId", p
       'runId', t.run_id, 'traceId', t.trace_id) from turns t where t.id = p.turn_id) as turn,
   coalesce((select json_agg(w) from (
     select ${messageColumns}, x.raw, x.state, x.reason, x.received_at as "receivedAt" ${members}) w), '[]') as members,
-  ${storedAccess({
+  ${storedAccessSql({
     tenant: 'p.tenant',
     connection: 'p.connection',
     conversation: 'p.conversation_id',
@@ -125,7 +125,7 @@ select p.tenant, p.connection, p.agent, p.conversation_id as "conversationId", p
     where o.origin = p.turn_id and o.purpose not in ('live', 'assertion') order by o.ordinal) w), '[]') as calls,
   exists (select 1 from outbox o where o.origin = p.turn_id and o.purpose = 'live') as "hasLive",
   coalesce((select json_agg(m.name order by m.name) from timers m where m.origin = p.turn_id), '[]') as timers,
-  coalesce((select json_agg(l.envelope order by l.seq) from (${windowLines({
+  coalesce((select json_agg(l.envelope order by l.seq) from (${windowLinesSql({
     session: 'p.session',
     head: '$2',
     tail: '$3',

@@ -1,9 +1,9 @@
 // Reply limits: whether a message may still be answered, so that two machines do not answer each other for ever. Rows, so that
 // replicas count together.
 import type { ReplyLimit } from '../contract/capabilities.ts'
-import { auditLines } from './audit.ts'
-import { type Db, statement } from './client.ts'
-import { wasAnswered } from './known-people.ts'
+import { auditLinesSql } from './audit.ts'
+import { type Db, nameStatement } from './client.ts'
+import { wasAnsweredSql } from './known-people.ts'
 
 /**
  * Whose answers are counted together. `own`: those of one sender. `strangers`: those of all senders whom no operator admitted and who
@@ -49,7 +49,7 @@ export type ReachedLimit = {
 type SpentRow = ReachedLimit & { readonly isMissing: boolean }
 
 /** One statement: counted under all of them, or, where one is reached, under none. Nothing back: it may be answered. */
-export async function spendReplies(
+export async function countReplyAgainstLimits(
   db: Db,
   { connection, limits, inboxId, subject, agent, conversationId, traceId, isAdmitted }: ReplyAsk,
 ): Promise<readonly ReachedLimit[]> {
@@ -70,7 +70,7 @@ export async function spendReplies(
 }
 
 /** It was counted, and nothing was said after all. */
-export async function returnReply(
+export async function uncountReply(
   db: Db,
   { connection, scope, inboxId }: { readonly connection: string; readonly scope: string; readonly inboxId: string },
 ): Promise<void> {
@@ -91,11 +91,11 @@ export async function returnReply(
  *   spent   counted from the row as it is
  *   told    full ones, once per window, with their line in the audit log
  */
-const spendRepliesSql = statement(
+const spendRepliesSql = nameStatement(
   'spend_replies',
   `
 with person as materialized (
-  select $9::boolean or ${wasAnswered('$1', '$2', '$5')} as is_known
+  select $9::boolean or ${wasAnsweredSql('$1', '$2', '$5')} as is_known
 ),
 asked as materialized (
   select l.scope, l.per, l.count, l."perMs" * interval '1 ms' as span,
@@ -139,7 +139,7 @@ told as (
   from over o
   where w.tenant = $1 and w.connection = $2 and w.scope = o.scope and coalesce(w.notified_until <= now(), true)
   returning w.tenant, w.connection, o.scope, o.rule
-),${auditLines({
+),${auditLinesSql({
     from: 'told',
     subject: '$5::text',
     columns: {
@@ -163,7 +163,7 @@ order by 2`,
 )
 
 /** $1 tenant, $2 connection, $3 scope, $4 the message. What was counted and did not leave after all. */
-const returnReplySql = statement(
+const returnReplySql = nameStatement(
   'return_reply',
   `
 update reply_windows w set answered = coalesce((
@@ -172,12 +172,12 @@ where w.tenant = $1 and w.connection = $2 and w.scope = $3`,
 )
 
 /** $1 tenant, $2 connection, $3 what is counted as JSON, $4 whose it is, $5 whether they were admitted. Empty windows, for spend_replies to lock. */
-const makeReplyWindows = statement(
+const makeReplyWindows = nameStatement(
   'make_reply_windows',
   `
 insert into reply_windows (tenant, connection, scope, answered, expires_at)
 select $1, $2, l.scope, '[]', now() + l."perMs" * interval '1 ms'
 from json_to_recordset($3::text::json) as l(scope text, "perMs" float8, share text)
-where l.share = 'own' or not ($5::boolean or ${wasAnswered('$1', '$2', '$4')}) order by l.scope
+where l.share = 'own' or not ($5::boolean or ${wasAnsweredSql('$1', '$2', '$4')}) order by l.scope
 on conflict (tenant, connection, scope) do nothing`,
 )

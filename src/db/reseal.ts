@@ -1,7 +1,7 @@
 // Re-encrypts everything that is sealed at rest with the current key. Each row by itself and only if it was not changed
 // meanwhile: it may be interrupted and begun again at any point, and two processes may do it at once.
 import { isGatewayError } from '../lib/errors.ts'
-import { type Database, type Statement, statement, unindexed } from './client.ts'
+import { type Database, nameStatement, type Statement, unindexedColumnSql } from './client.ts'
 import type { Seal } from './installations.ts'
 import { ownKeySealContext } from './own-keys.ts'
 import { signingKeySealContext } from './signing-keys.ts'
@@ -11,61 +11,62 @@ import { signingKeySealContext } from './signing-keys.ts'
 const page = 200
 
 /** Sealed texts begin with their form and their key. */
-const isOlder = (column: string): string => `${column}::text ~ ('v1\\.(?!' || $2::text || '\\.)[0-9a-f]{8}\\.')`
+const isSealedByOlderKeySql = (column: string): string =>
+  `${column}::text ~ ('v1\\.(?!' || $2::text || '\\.)[0-9a-f]{8}\\.')`
 
 /** $3 id. */
-const listOlderConnections = statement(
+const listOlderConnections = nameStatement(
   'list_older_connections',
   `select id, external_account as account, sealed_credentials as value from connections
-   where tenant = $1 and id > $3 and ${isOlder('sealed_credentials')} order by id limit ${page}`,
+   where tenant = $1 and id > $3 and ${isSealedByOlderKeySql('sealed_credentials')} order by id limit ${page}`,
 )
 
 /** $2 id, $3 what it held, $4 what it holds. */
-const resealConnection = statement(
+const resealConnection = nameStatement(
   'reseal_connection',
   `update connections set sealed_credentials = $4::text::jsonb
    where tenant = $1 and id = $2 and sealed_credentials = $3::text::jsonb returning 1 as done`,
 )
 
 /** $3 connection, $4 family, $5 key. */
-const listOlderNotes = statement(
+const listOlderNotes = nameStatement(
   'list_older_ttl_entries',
   `select connection, family, key, value from ttl_entries
-   where tenant = $1 and (connection, family, key) > ($3::text, $4::text, $5::text) and expires_at > now() and ${isOlder('value')}
+   where tenant = $1 and (connection, family, key) > ($3::text, $4::text, $5::text) and expires_at > now() and ${isSealedByOlderKeySql('value')}
    order by connection, family, key limit ${page}`,
 )
 
 /** $2 connection, $3 family, $4 key, $5 what it held, $6 what it holds. */
-const resealNote = statement(
+const resealNote = nameStatement(
   'reseal_ttl_entry',
   `update ttl_entries set value = $6::text::jsonb
    where tenant = $1 and connection = $2 and family = $3 and key = $4 and value = $5::text::jsonb returning 1 as done`,
 )
 
 /** $3 task, $4 id. */
-const listOlderPushes = statement(
+const listOlderPushes = nameStatement(
   'list_older_pushes',
   `select p.task_id as "taskId", p.id, t.connection, p.sealed_secrets as value
-   from push_configs p join tasks t on t.id = p.task_id and ${unindexed('t.tenant')} = $1
-   where p.tenant = $1 and (p.task_id, p.id) > ($3::uuid, $4::text) and ${isOlder('p.sealed_secrets')}
+   from push_configs p join tasks t on t.id = p.task_id and ${unindexedColumnSql('t.tenant')} = $1
+   where p.tenant = $1 and (p.task_id, p.id) > ($3::uuid, $4::text) and ${isSealedByOlderKeySql('p.sealed_secrets')}
    order by p.task_id, p.id limit ${page}`,
 )
 
 /** $2 task, $3 id, $4 what it held, $5 what it holds. */
-const resealPush = statement(
+const resealPush = nameStatement(
   'reseal_push',
   `update push_configs set sealed_secrets = $5::text::jsonb
    where tenant = $1 and task_id = $2 and id = $3 and sealed_secrets = $4::text::jsonb returning 1 as done`,
 )
 
 /** $3 id. */
-const listOlderSigningKeys = statement(
+const listOlderSigningKeys = nameStatement(
   'list_older_signing_keys',
-  `select id, secret as value from signing_keys where tenant = $1 and id > $3::uuid and ${isOlder('secret')} order by id limit ${page}`,
+  `select id, secret as value from signing_keys where tenant = $1 and id > $3::uuid and ${isSealedByOlderKeySql('secret')} order by id limit ${page}`,
 )
 
 /** $2 id, $3 what it held, $4 what it holds. */
-const resealSigningKey = statement(
+const resealSigningKey = nameStatement(
   'reseal_signing_key',
   `update signing_keys set secret = $4::text where tenant = $1 and id = $2 and secret = $3::text returning 1 as done`,
 )
@@ -154,7 +155,7 @@ export async function resealEverySecret(database: Database, options: ResealOptio
       if (now() > until) return { resealed, unopened, isDone: false }
       const rows = await database.query<Row>(table.list, [tenant, current, ...after])
       for (const row of rows) {
-        const anew = await resealedValue(row.value, { seal, current, place: table.placeOf(tenant, row) })
+        const anew = await resealSecretsInValue(row.value, { seal, current, place: table.placeOf(tenant, row) })
         if (anew === undefined) unopened += 1
         else if (anew !== row.value) resealed += await saveRow(database, table, tenant, row, anew)
       }
@@ -182,15 +183,15 @@ const sealedForm = /^v1\.[0-9a-f]{8}\./
 type Means = { readonly seal: Seal; readonly current: string; readonly place: string }
 
 /** Undefined: there is a text in it that no key of ours opens. The very same value: nothing in it is older. */
-async function resealedValue(value: unknown, { seal, current, place }: Means): Promise<unknown> {
+async function resealSecretsInValue(value: unknown, { seal, current, place }: Means): Promise<unknown> {
   let isChanged = false
-  const resealValue = async (sealed: string): Promise<string> => {
+  const resealSecret = async (sealed: string): Promise<string> => {
     if (sealed.startsWith(`v1.${current}.`)) return sealed
     isChanged = true
     return seal.close(await seal.open(sealed, place), place)
   }
   try {
-    const anew = await eachSealed(value, resealValue)
+    const anew = await mapSealedTexts(value, resealSecret)
     return isChanged ? anew : value
   } catch (error) {
     if (isGatewayError(error, 'config_invalid')) return undefined
@@ -199,14 +200,14 @@ async function resealedValue(value: unknown, { seal, current, place }: Means): P
 }
 
 /** `facts` of an installation are in the open, and are left as they are. */
-async function eachSealed(value: unknown, change: (sealed: string) => Promise<string>): Promise<unknown> {
+async function mapSealedTexts(value: unknown, change: (sealed: string) => Promise<string>): Promise<unknown> {
   if (typeof value === 'string') return sealedForm.test(value) ? change(value) : value
-  if (Array.isArray(value)) return Promise.all(value.map((each) => eachSealed(each, change)))
+  if (Array.isArray(value)) return Promise.all(value.map((each) => mapSealedTexts(each, change)))
   if (typeof value !== 'object' || value === null) return value
   const fields = await Promise.all(
     Object.entries(value).map(async ([name, each]) => [
       name,
-      name === 'facts' || name === 'plain' ? each : await eachSealed(each, change),
+      name === 'facts' || name === 'plain' ? each : await mapSealedTexts(each, change),
     ]),
   )
   return Object.fromEntries(fields)

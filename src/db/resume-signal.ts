@@ -12,7 +12,7 @@ type Resumption = {
   readonly where?: string
 }
 
-export const resumeSignal = ({ from, kind, name, owner, notify, where = 'true' }: Resumption): string => `
+export const resumeSignalSql = ({ from, kind, name, owner, notify, where = 'true' }: Resumption): string => `
 signalled as (
   insert into signals (id, tenant, conversation_id, kind, name, origin, payload, state)
   select d.id, d.tenant, d.conversation_id, '${kind}', ${name}, d.turn_id,

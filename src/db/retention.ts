@@ -2,7 +2,7 @@
 // is gone.
 import type { Log } from '../lib/log.ts'
 import { deleteExpiredEventClaims } from './accept-claims.ts'
-import { type Database, type Param, type Statement, statement } from './client.ts'
+import { type Database, nameStatement, type Param, type Statement } from './client.ts'
 import { sweepErasedContent } from './erase-traces.ts'
 import {
   correctDrift,
@@ -32,7 +32,7 @@ import {
 } from './expired-rows.ts'
 import { foldCounterChanges } from './health-sample.ts'
 import { sweepPairings } from './pairings.ts'
-import { sessionErased } from './sessions.ts'
+import { sessionErasedSql } from './sessions.ts'
 import { deleteExpiredUsedTokens } from './tokens.ts'
 import { deleteUnprovenSenders } from './unproven-senders.ts'
 
@@ -187,16 +187,16 @@ export function createSweepStore(database: Database, tenant: string, pace = calm
     },
     async sweep(policy) {
       const { contentDays, refusedHours, receiptDays, auditDays, batch } = policy
-      const aged = (days: number) => (sweeps: Statement) => ({ sweeps, params: [days, batch, tenant], batch })
+      const sweepByAge = (days: number) => (sweeps: Statement) => ({ sweeps, params: [days, batch, tenant], batch })
       const swept = await sweepInRounds(database, pace, [
-        aged(refusedHours)(deleteExpiredRefused),
-        ...[deleteExpiredContent, deleteExpiredTranscripts, deleteExpiredAttachments].map(aged(contentDays)),
-        ...[deleteExpiredUnproven, deleteUnprovenSenders].map(aged(unprovenDays)),
+        sweepByAge(refusedHours)(deleteExpiredRefused),
+        ...[deleteExpiredContent, deleteExpiredTranscripts, deleteExpiredAttachments].map(sweepByAge(contentDays)),
+        ...[deleteExpiredUnproven, deleteUnprovenSenders].map(sweepByAge(unprovenDays)),
         { sweeps: deleteExpiredAmbient, params: [talkPerRound, tenant], batch: talkPerRound },
-        ...keptAsReceipts.map(aged(receiptDays)),
-        aged(auditDays)(deleteExpiredAudit),
+        ...keptAsReceipts.map(sweepByAge(receiptDays)),
+        sweepByAge(auditDays)(deleteExpiredAudit),
         ...keptAWhile.map((sweeps) => ({ sweeps, params: [batch, tenant], batch })),
-        aged(chainDays)(deleteExpiredChains),
+        sweepByAge(chainDays)(deleteExpiredChains),
       ])
       await database.query(foldCounterChanges, [changesPerFold])
       return swept
@@ -223,7 +223,7 @@ export function createSweepStore(database: Database, tenant: string, pace = calm
  * $1 after how long a silence in ms a session is over (a tenant's own configuration), $2 batch, $3 tenant. When one expires
  * is looked at only then: one that was used meanwhile expires later, so that no turn has to move it.
  */
-const endUnkeptSessions = statement(
+const endUnkeptSessions = nameStatement(
   'end_unretained_sessions',
   `
 with due as materialized (
@@ -259,6 +259,6 @@ later as (
   update sessions s set expires_at = case when due.is_over then now() + interval '1 minute'
     else s.last_activity_at + $1::float8 * interval '1 ms' end
   from due where s.id = due.id and due.id not in (select id from gone)
-),${sessionErased({ lines: 'deleted', resolver: `'gateway'` })}
+),${sessionErasedSql({ lines: 'deleted', resolver: `'gateway'` })}
 select 1 as swept from gone`,
 )

@@ -2,7 +2,7 @@
 
 import type { ClosedRooms } from '../contract/channel.ts'
 import type { RoomStatusChange } from '../contract/inbound-event.ts'
-import { type Database, statement } from './client.ts'
+import { type Database, nameStatement } from './client.ts'
 
 /** The gateway notes, adapters ask. */
 export type RoomStore = ClosedRooms & {
@@ -27,7 +27,7 @@ export function createRoomStore(
 // $1 tenant, $2 connection, $3 room in both.
 
 /** $4 reason or null, $5 whose it is or null, $6 when the platform says it changed. */
-const recordRoom = statement(
+const recordRoom = nameStatement(
   'record_room_status',
   `
 insert into room_status (tenant, connection, room, reason, subject, changed_at)
@@ -38,7 +38,7 @@ where room_status.changed_at <= excluded.changed_at`,
 )
 
 /** $4 turn or null. A sender who wrote after that can be answered, whatever was said before. */
-const closedRoom = statement(
+const closedRoom = nameStatement(
   'find_closed_room',
   `
 select p.reason from room_status p

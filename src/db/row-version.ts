@@ -10,7 +10,7 @@
 export const rowVersion = 2
 
 /** SQL: whether the row that comes next, given as a sub-select of its version, can be read here; no row at all can. */
-export function isReadable(nextVersion: string): string {
+export function isReadableSql(nextVersion: string): string {
   return `coalesce(${nextVersion}, 0) <= ${rowVersion}`
 }
 

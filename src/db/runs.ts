@@ -1,10 +1,10 @@
 // Runs: what runs, who stopped it, and its event log. Runs go by the id of their turn.
 import type { JsonObject } from '../lib/json-value.ts'
-import { auditedAct } from './audit.ts'
-import { type Db, historyTimeSql, statement, storableJson, unindexed } from './client.ts'
+import { auditedActSql } from './audit.ts'
+import { type Db, historyTimeSql, nameStatement, storableJson, unindexedColumnSql } from './client.ts'
 import { withdrawQuestions } from './questions.ts'
 import { isShownEventSql } from './task-snapshot.ts'
-import { controlPrefix, ownThreads } from './thread-names.ts'
+import { controlPrefix, sendersThreadPrefixSql } from './thread-names.ts'
 import type { Hold, NewRunEvent } from './turn-rows.ts'
 
 /** What stops a run that its own owner interrupts by writing again (busy policy `interrupt`). */
@@ -161,13 +161,13 @@ const lineColumns = `r.id, r.run_id as "runId", r.agent, t.connection, r.convers
   ${historyTimeSql('r.cancel_requested_at')} as "cancelRequestedAt", r.cancelled_by as "cancelledBy"`
 
 /** $1 the id of its turn or what the outside calls it, $2 tenant, $3 whose or null. The two look-ups are apart, each by its own index. */
-const findRunsSql = statement(
+const findRunsSql = nameStatement(
   'find_runs',
   `
 with named as materialized (
   select id from runs where tenant = $2 and run_id = $1 and ($3::text is null or owner = $3)
   union
-  select id from runs where ${unindexed('tenant')} = $2 and ($3::text is null or owner = $3) and id = (case when $1 ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then $1 end)::uuid
+  select id from runs where ${unindexedColumnSql('tenant')} = $2 and ($3::text is null or owner = $3) and id = (case when $1 ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then $1 end)::uuid
 )
 select ${lineColumns}, coalesce(r.usage, '{}') as usage, coalesce(r.budgets, '{}') as budgets,
   coalesce(r.summary, '{}') as summary, (select max(seq) from run_events e where e.run_id = r.id) as "lastSeq"
@@ -179,7 +179,7 @@ order by r.created_at desc limit 2`,
  * $1 what the outside calls it, $2 tenant, $3 whose or null: a linked subject counts as its principal. Read over
  * what is in flight, which is bounded; there is no index for what is asked so seldom.
  */
-const findWaitingRunSql = statement(
+const findWaitingRunSql = nameStatement(
   'find_waiting_run',
   `
 select x.task_id as "taskId", x.connection, x.subject from inbox x
@@ -190,7 +190,7 @@ order by x.seq desc limit 1`,
 )
 
 /** $1 tenant, $2 status or null, $3 the run before which to begin or null, $4 how many. */
-const listRunsSql = statement(
+const listRunsSql = nameStatement(
   'list_runs',
   `
 select ${lineColumns} from runs r join turns t on t.id = r.turn_id
@@ -200,22 +200,22 @@ order by r.created_at desc, r.id desc limit $4`,
 )
 
 /** $2 after which, $3 how many, $4 tenant. */
-export const listRunEventsSql = statement(
+export const listRunEventsSql = nameStatement(
   'list_run_events',
   `
 select seq, attempt, ${historyTimeSql('created_at')} as "createdAt", event from run_events
-where run_id = (select id from runs where id = $1 and ${unindexed('tenant')} = $4) and seq > $2 order by seq limit $3`,
+where run_id = (select id from runs where id = $1 and ${unindexedColumnSql('tenant')} = $4) and seq > $2 order by seq limit $3`,
 )
 
 /**
  * $2 by whom, $3 tenant. A running run is marked, and its lane is due at once if no worker holds it. A paused one is over here and now:
  * what it waits for is withdrawn by the same compare-and-set that a decision would win by, so nothing resumes it.
  */
-export const cancelRunSql = statement(
+export const cancelRunSql = nameStatement(
   'cancel_run',
   `
 with asked as materialized (select id, status, conversation_id, tenant, agent, owner from runs
-  where id = $1 and ${unindexed('tenant')} = $3 for update),
+  where id = $1 and ${unindexedColumnSql('tenant')} = $3 for update),
 marked as (
   update runs r set cancel_requested_at = coalesce(r.cancel_requested_at, now()),
     cancelled_by = coalesce(r.cancelled_by, $2)
@@ -244,7 +244,7 @@ ended as (
 stopped as (
   select a.*, case when exists (select 1 from marked) then 'stopping' else 'cancelled' end as outcome
   from asked a where exists (select 1 from marked) or exists (select 1 from ended)
-),${auditedAct({
+),${auditedActSql({
     from: 'stopped',
     by: '$2',
     about: 'd.owner',
@@ -265,7 +265,7 @@ from asked a`,
 )
 
 /** $1 ids as JSON. */
-const runNews = statement(
+const runNews = nameStatement(
   'read_run_updates',
   `
 select r.id, case when r.cancel_requested_at is not null then coalesce(r.cancelled_by, '') end as "stoppedBy",
@@ -277,7 +277,7 @@ from runs r where r.id = any(array(select value::uuid from json_array_elements_t
 const keptErrors = 39
 
 /** Fenced: $1 conversation, $2 holder, $3 epoch; $4 turn, $5 attempt, $6 events as JSON. */
-export const appendRunEventsSql = statement(
+export const appendRunEventsSql = nameStatement(
   'append_run_events',
   `
 with lane as materialized (
@@ -306,16 +306,16 @@ from lane`,
  * $1 a conversation or the one beside it, $2 the subject that asks, $3 what the latter is called. What goes on in the
  * conversation itself, for a person whom the platform says to be in it or who takes part in it; no row for other people.
  */
-const readRunsAtAGlance = statement(
+const readRunsAtAGlance = nameStatement(
   'summarize_runs',
   `
 with here as materialized (
-  select tenant, connection, agent, ${ownThreads('owner_subject')} as own, case
+  select tenant, connection, agent, ${sendersThreadPrefixSql('owner_subject')} as own, case
       when starts_with(external_id, $3) then substr(external_id, length($3) + 1)
-      when starts_with(external_id, ${ownThreads('owner_subject')} || $3)
-        then substr(external_id, length(${ownThreads('owner_subject')} || $3) + 1) end as beside,
+      when starts_with(external_id, ${sendersThreadPrefixSql('owner_subject')} || $3)
+        then substr(external_id, length(${sendersThreadPrefixSql('owner_subject')} || $3) + 1) end as beside,
     -- Only a thread the platform vouches for is named without its sender.
-    not starts_with(external_id, ${ownThreads('owner_subject')}) as is_vouched
+    not starts_with(external_id, ${sendersThreadPrefixSql('owner_subject')}) as is_vouched
   from conversations where id = $1
 ),
 meant as materialized (
@@ -355,7 +355,7 @@ from main m`,
  * $1 a conversation beside the main line of a room, $2 the subject that asks, $3 what threads of the room begin with, $4 the end of the
  * id of what waits there or null, $5 tenant. The thread they were last active in where something runs or waits.
  */
-const findBusyThreadSql = statement(
+const findBusyThreadSql = nameStatement(
   'find_busy_thread',
   `
 select c.id from conversations b

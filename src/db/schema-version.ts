@@ -1,16 +1,16 @@
 // Which migrations a database has, and whether this release can work with it.
 import journal from '../../drizzle/meta/_journal.json' with { type: 'json' }
 import { GatewayError, isGatewayError } from '../lib/errors.ts'
-import { type Sql, statement } from './client.ts'
+import { nameStatement, type Sql } from './client.ts'
 
 export type AppliedMigration = { readonly madeAt: number; readonly isCompatible: boolean }
 
-const applied = statement(
+const applied = nameStatement(
   'migrate_read',
   'select made_at::float8 as "madeAt", is_compatible as "isCompatible" from parley_migrations order by made_at',
 )
 
-export function readApplied(sql: Sql): Promise<readonly AppliedMigration[]> {
+export function readAppliedMigrations(sql: Sql): Promise<readonly AppliedMigration[]> {
   return sql.query<AppliedMigration>(applied, [])
 }
 
@@ -39,7 +39,7 @@ export function refuseUnknownSchema(known: readonly AppliedMigration[], ours: Re
 /** For a process that must not migrate, a Worker or a command: passes only where the schema was already brought to this release. */
 export async function requireSchema(sql: Sql): Promise<void> {
   const ours = journal.entries.map((entry) => entry.when)
-  const known = await readApplied(sql).catch((error: unknown) => {
+  const known = await readAppliedMigrations(sql).catch((error: unknown) => {
     // 42P01: no such table.
     if (isGatewayError(error) && error.details['sqlstate'] === '42P01') return []
     throw error

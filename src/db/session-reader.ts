@@ -3,7 +3,7 @@ import type { QueuedCall } from '../contract/delivery.ts'
 import type { Envelope } from '../contract/gateway-events.ts'
 import type { NormalizedResponse } from '../contract/index.ts'
 import type { JsonObject } from '../lib/json-value.ts'
-import { type Db, statement, storableJson } from './client.ts'
+import { type Db, nameStatement, storableJson } from './client.ts'
 import { notifyPayloadSql } from './resume-signal.ts'
 import { rowVersion } from './row-version.ts'
 
@@ -35,7 +35,7 @@ export async function findSessionRoom(db: Db, sessionId: string): Promise<Sessio
 }
 
 /** False: the lane is in another mode, or the session is no longer its conversation's. */
-export async function speakInSession(db: Db, sessionId: string, spoken: OperatorMessage): Promise<boolean> {
+export async function storeOperatorMessage(db: Db, sessionId: string, spoken: OperatorMessage): Promise<boolean> {
   const params = [db.tenant, sessionId, storableJson(spoken), db.isShared]
   const [row] = await db.query<{ spoken: number }>(speakInSessionSql, params)
   return (row?.spoken ?? 0) > 0
@@ -44,7 +44,7 @@ export async function speakInSession(db: Db, sessionId: string, spoken: Operator
 // The mode of a lane and what the operator says are one commit.
 
 /** $1 tenant, $2 session. */
-const findSessionRoomSql = statement(
+const findSessionRoomSql = nameStatement(
   'find_session_room',
   `
 select s.conversation_id as "conversationId", s.connection, s.agent, coalesce(c.reply_to, '{}') as "replyTo",
@@ -54,7 +54,7 @@ where s.tenant = $1 and s.id = $2 and s.status <> 'deleted'`,
 )
 
 /** $1 tenant, $2 session, $3 what is said as JSON, $4 whether to NOTIFY. A turn without members: its calls end it. */
-const speakInSessionSql = statement(
+const speakInSessionSql = nameStatement(
   'speak_in_session',
   `
 with given as materialized (

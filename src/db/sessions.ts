@@ -4,8 +4,8 @@
 import type { Envelope } from '../contract/gateway-events.ts'
 import type { WorkspaceScope } from '../contract/workspace-scope.ts'
 import type { JsonObject } from '../lib/json-value.ts'
-import { auditedAct } from './audit.ts'
-import { type Db, type Param, statement } from './client.ts'
+import { auditedActSql } from './audit.ts'
+import { type Db, nameStatement, type Param } from './client.ts'
 
 /** Whose sessions are meant; what lies outside does not exist for the one who asks. An operator's scope is empty. */
 export type SessionScope = {
@@ -112,7 +112,7 @@ const lines = {
   deleted: 'delete from messages m using gone where m.session_id = gone.id',
 } as const
 
-export const sessionErased = (erasure: Erasure): string => `
+export const sessionErasedSql = (erasure: Erasure): string => `
 unmapped as (
   update conversations c set session_id = null from gone where c.id = gone.conversation_id and c.session_id = gone.id
 ),
@@ -161,7 +161,7 @@ const line = `s.id, s.connection, s.agent, s.owner, s.status, s.title, s.metadat
   s.created_at as "createdAt", s.last_activity_at as "lastActivityAt", s.ended_at as "endedAt", s.expires_at as "expiresAt"`
 
 /** $5 how many, $6 before which id or null, $7 which agent or null. Ids are made in the order of time. */
-const listSessionsSql = statement(
+const listSessionsSql = nameStatement(
   'list_sessions',
   `
 select ${line} from sessions s
@@ -170,13 +170,13 @@ order by s.id desc limit $5`,
 )
 
 /** $5 session. */
-const findSessionSql = statement(
+const findSessionSql = nameStatement(
   'find_session',
   `select ${line} from sessions s where ${inScope} and s.status <> 'deleted' and s.id = $5`,
 )
 
 /** $1 session, $2 how many, $3 before which seq or null, $4 tenant. */
-const readTranscriptSql = statement(
+const readTranscriptSql = nameStatement(
   'read_transcript',
   `
 select seq::float8 as seq, envelope from (
@@ -186,7 +186,7 @@ order by seq`,
 )
 
 /** $5 session, $6 title. */
-const renameSessionSql = statement(
+const renameSessionSql = nameStatement(
   'rename_session',
   `update sessions s set title = $6 where ${inScope} and s.status <> 'deleted' and s.id = $5 returning 1 as renamed`,
 )
@@ -195,7 +195,7 @@ const renameSessionSql = statement(
  * $5 session, $6 by whom. The lane is locked first, as in every statement about turns: no worker opens a turn in a session that is being
  * deleted, and none is deleted under a turn. Receipts, counts and numbers stay; what people and agent said does not.
  */
-const deleteSessionSql = statement(
+const deleteSessionSql = nameStatement(
   'delete_session',
   `
 with wanted as materialized (
@@ -211,7 +211,7 @@ gone as (
     provider_response_id = null, expires_at = null
   from wanted w where s.id = w.id and not exists (select 1 from lane where "isBusy")
   returning s.id, s.conversation_id, s.tenant, s.connection, s.agent, s.owner
-),${sessionErased({ lines: 'emptied', resolver: `coalesce($2, 'operator')` })},${auditedAct({
+),${sessionErasedSql({ lines: 'emptied', resolver: `coalesce($2, 'operator')` })},${auditedActSql({
     from: 'gone',
     by: '$6',
     about: 'd.owner',

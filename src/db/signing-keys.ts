@@ -3,8 +3,8 @@
 import { GatewayError } from '../lib/errors.ts'
 import type { IdSource } from '../lib/ids.ts'
 import { toHex } from '../lib/index.ts'
-import { auditLines } from './audit.ts'
-import { type Database, statement } from './client.ts'
+import { auditLinesSql } from './audit.ts'
+import { type Database, nameStatement } from './client.ts'
 import type { Seal } from './installations.ts'
 
 export type SigningKey = { readonly id: string; readonly secret: Uint8Array }
@@ -76,13 +76,13 @@ function hexToBytes(hex: string): Uint8Array {
 const key = 'k.id, k.secret'
 
 /** Asked first: a new one is made and sealed only where there is none. */
-const findCurrentKey = statement(
+const findCurrentKey = nameStatement(
   'find_current_signing_key',
   `select ${key} from signing_keys k where k.tenant = $1 and k.retired_at is null`,
 )
 
 /** $2 id and $3 secret of a new one, should there be none: the second caller is given the first one's. */
-const currentKey = statement(
+const currentKey = nameStatement(
   'current_signing_key',
   `
 with known as materialized (select ${key} from signing_keys k where k.tenant = $1 and k.retired_at is null),
@@ -96,14 +96,14 @@ select id, secret from known union all select id, secret from made`,
 )
 
 /** $2 id. What was signed with a retired one is honoured for an hour: no handle lives longer. */
-const findKey = statement(
+const findKey = nameStatement(
   'find_signing_key',
   `select ${key} from signing_keys k where k.tenant = $1 and k.id = $2
      and (k.retired_at is null or k.retired_at > now() - interval '1 hour')`,
 )
 
 /** $2 id, $3 secret, $4 by whom. Of two who do this at once, one does. */
-const rotateKey = statement(
+const rotateKey = nameStatement(
   'rotate_signing_key',
   `
 with retired as (update signing_keys k set retired_at = now() where k.tenant = $1 and k.retired_at is null returning 1),
@@ -113,7 +113,7 @@ made as (
   select $1, $2::uuid, $3, $4::text from (select count(*) as n from retired) done
   on conflict (tenant) where retired_at is null do nothing
   returning tenant, id
-),${auditLines({
+),${auditLinesSql({
     from: 'made',
     subject: 'null::text',
     columns: { action: "'signing_key.rotate'", outcome: "'done'", actor: '$4::text', object_id: 'd.id::text' },

@@ -1,6 +1,6 @@
 // Leases and cursors of pull sources: one process at a time holds a connection's source, and its cursor moves under that lease
 // only.
-import { type Db, type Param, type Statement, statement } from './client.ts'
+import { type Db, nameStatement, type Param, type Statement } from './client.ts'
 
 export type SourceHold = { readonly connection: string; readonly epoch: number }
 
@@ -19,7 +19,7 @@ export function renewSource(db: Db, hold: SourceHold): Promise<boolean> {
   return writeSourceRow(db, renewSourceSql, hold, db.leaseMs)
 }
 
-export function advanceSource(db: Db, hold: SourceHold, cursor: string): Promise<boolean> {
+export function storeSourceCursor(db: Db, hold: SourceHold, cursor: string): Promise<boolean> {
   return writeSourceRow(db, advanceSourceSql, hold, cursor)
 }
 
@@ -38,7 +38,7 @@ async function writeSourceRow(db: Db, statement: Statement, hold: SourceHold, ..
 const source = "''"
 
 /** $4 lease in ms. */
-const claimSourceSql = statement(
+const claimSourceSql = nameStatement(
   'claim_source',
   `
 insert into pull_cursors as p (tenant, connection, source, connected_at, holder, lease_until, epoch)
@@ -52,21 +52,21 @@ returning p.epoch::float8 as epoch, p.cursor`,
 const fenced = `where tenant = $1 and connection = $2 and source = ${source} and holder = $3 and epoch = $4 returning 1 as held`
 
 /** $5 lease in ms. */
-const renewSourceSql = statement(
+const renewSourceSql = nameStatement(
   'renew_source',
   `update pull_cursors set lease_until = now() + $5::float8 * interval '1 ms' ${fenced}`,
 )
 
 /** $5 cursor. */
-const advanceSourceSql = statement('advance_source', `update pull_cursors set cursor = $5 ${fenced}`)
+const advanceSourceSql = nameStatement('advance_source', `update pull_cursors set cursor = $5 ${fenced}`)
 
-const releaseSourceSql = statement(
+const releaseSourceSql = nameStatement(
   'release_source',
   `update pull_cursors set lease_until = null, holder = null ${fenced}`,
 )
 
 /** For a database only one process can open: their former holder is dead. */
-export const freeSources = statement(
+export const freeSources = nameStatement(
   'free_sources',
   'update pull_cursors set lease_until = null, holder = null where holder is not null',
 )

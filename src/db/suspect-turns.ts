@@ -1,10 +1,10 @@
 // Statements about suspect turns: turns whose process died under them. A crash is counted by the claim that finds a lane whose
 // holder let its lease run out without a word; a holder that stopped in order has left, and one that was only frozen or cut off
 // takes its crash back.
-import { type Db, historyEntrySql, statement } from './client.ts'
+import { type Db, historyEntrySql, nameStatement } from './client.ts'
 import type { Hold } from './turn-rows.ts'
 /** Of a lane `l` that is free: it is in the name of a process that did not give it back, and that is not `holder` itself. */
-export const isVanished = (holder: string): string => `coalesce(l.holder <> ${holder}, false)`
+export const isHolderVanishedSql = (holder: string): string => `coalesce(l.holder <> ${holder}, false)`
 
 /** How often a process died on what comes next in lane `l`, as far as it was counted. What was split is no better than it was. */
 export const crashesOfNext = `coalesce(case when l.turn_id is not null
@@ -27,7 +27,7 @@ tallied as (
 )`
 
 /** The crashes that a turn begins with: those of the one it was split from. $1 is its conversation. */
-export const inheritedDeaths = (parent: string): string =>
+export const inheritedCrashesSql = (parent: string): string =>
   `coalesce((select p.crash_epochs from turns p where p.id = ${parent} and p.conversation_id = $1 and p.state = 'split'), '{}')`
 
 /**
@@ -35,7 +35,7 @@ export const inheritedDeaths = (parent: string): string =>
  * lane yet it is in no name any more, so that no crash is counted; one that was counted is taken back. Its lease runs out by
  * itself: what was under way may still be.
  */
-const comeBack = statement(
+const comeBack = nameStatement(
   'reclaim_turn',
   `
 with left_lane as (
@@ -48,22 +48,22 @@ from told where t.id = $4 and t.tenant = $5 and $3::bigint = any(t.crash_epochs)
 )
 
 /** $1 holder, $2 tenant. It stops: the next holder waits for its leases, and counts no crash. */
-const leaveLanes = statement('leave_held_lanes', 'update lanes set holder = null where holder = $1 and tenant = $2')
+const leaveLanes = nameStatement('leave_held_lanes', 'update lanes set holder = null where holder = $1 and tenant = $2')
 
 /** The same for a process that is gone and was ended by us: there is nothing to wait for. */
-const freeEndedLanes = statement(
+const freeEndedLanes = nameStatement(
   'free_ended_lanes',
   'update lanes set holder = null, lease_until = null where holder = $1 and tenant = $2',
 )
 
 /** The same for a process that died: the next claim counts it. */
-const expireDeadLanes = statement(
+const expireDeadLanes = nameStatement(
   'expire_dead_lanes',
   'update lanes set lease_until = now() where holder = $1 and tenant = $2 and lease_until > now()',
 )
 
 /** $1 tenant. How many turns are due on which a process died, by how often, those crashes included that no claim has counted. */
-const findSuspects = statement(
+const findSuspects = nameStatement(
   'find_suspects',
   `
 select s.crashes, count(*)::int as turns

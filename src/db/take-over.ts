@@ -14,7 +14,13 @@ export type TakeOver = {
 }
 
 /** `pollMs`: how often the database is asked at least. */
-export function createTakeOver({ leaseMs, pollMs }: { readonly leaseMs: number; readonly pollMs: number }): TakeOver {
+export function createLeaseTakeOver({
+  leaseMs,
+  pollMs,
+}: {
+  readonly leaseMs: number
+  readonly pollMs: number
+}): TakeOver {
   // Leases are renewed every quarter: one that was renewed before a shorter gap is still good after it.
   const gapMs = Math.max(leaseMs / 4, pollMs * 3)
   const graceMs = Math.max(leaseMs / 2, 3_000)

@@ -1,5 +1,5 @@
 // A task with what was asked and what was said, as its owner is shown it: from its rows, or from the very commit that ends a turn.
-import { isoTime } from './client.ts'
+import { isoTimeSql } from './client.ts'
 
 const fields: Readonly<Record<string, string>> = {
   id: 't.id',
@@ -7,8 +7,8 @@ const fields: Readonly<Record<string, string>> = {
   agent: 't.agent',
   owner: 't.owner',
   state: 't.state',
-  stateAt: isoTime('t.state_at'),
-  createdAt: isoTime('t.created_at'),
+  stateAt: isoTimeSql('t.state_at'),
+  createdAt: isoTimeSql('t.created_at'),
   dialect: 't.dialect',
   metadata: 't.metadata',
   said: 't.status_message',
@@ -21,9 +21,9 @@ export const task = `json_build_object(${Object.entries(fields)
   .join(', ')})`
 
 /** Of a turn `u` and an event `e` of its log. */
-export const line = `json_build_object('order', u.task_order, 'seq', e.seq, 'runId', u.id, 'at', ${isoTime('e.created_at')}, 'event', e.event)`
+export const line = `json_build_object('order', u.task_order, 'seq', e.seq, 'runId', u.id, 'at', ${isoTimeSql('e.created_at')}, 'event', e.event)`
 
-const asked = `coalesce((select json_agg(json_build_object('payload', x.message -> 'task_payload', 'at', ${isoTime('x.received_at')}) order by x.seq)
+const asked = `coalesce((select json_agg(json_build_object('payload', x.message -> 'task_payload', 'at', ${isoTimeSql('x.received_at')}) order by x.seq)
     from inbox x where x.task_id = t.id and x.message -> 'task_payload' is not null), '[]')`
 
 /** What code threw is the operator's: no caller of a task is shown it. Of an event `e` of a run's log. */

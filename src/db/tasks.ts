@@ -3,7 +3,7 @@
 import type { NormalizedResponse, PushConfig, Task, TaskState, TaskWait } from '../contract/index.ts'
 import type { TaskPage, TaskQuery } from '../contract/tasks.ts'
 import type { JsonObject } from '../lib/json-value.ts'
-import { type Database, instantNow, isoTime, statement, unindexed } from './client.ts'
+import { type Database, instantNow, isoTimeSql, nameStatement, unindexedColumnSql } from './client.ts'
 import type { Seal } from './installations.ts'
 import { rowVersion } from './row-version.ts'
 import { cancelRunSql } from './runs.ts'
@@ -124,13 +124,13 @@ export function createTaskStore(database: Database, options: TaskStoreOptions) {
         return row?.outcome
       })
     },
-    ...pushStore(database, options),
+    ...createPushStore(database, options),
   }
 }
 
 const maxInt = 2_147_483_647
 
-function pushStore(database: Database, { tenant, connection, seal }: TaskStoreOptions) {
+function createPushStore(database: Database, { tenant, connection, seal }: TaskStoreOptions) {
   const pushSealContext = (taskId: string, id: string): string =>
     JSON.stringify([tenant, connection, 'push', taskId, id])
   const openPushConfig = async ({ sealed, ...row }: PushRow): Promise<PushConfig> => {
@@ -184,31 +184,31 @@ function pushStore(database: Database, { tenant, connection, seal }: TaskStoreOp
 // $1 tenant, $2 connection; another owner's task gives no row.
 
 /** $3 id. */
-const byId = `t.id = $3 and ${unindexed('t.tenant')} = $1 and ${unindexed('t.connection')} = $2`
+const byId = `t.id = $3 and ${unindexedColumnSql('t.tenant')} = $1 and ${unindexedColumnSql('t.connection')} = $2`
 /** $4 owner. */
 const own = `${byId} and t.owner is not distinct from $4::text`
 
 const maxOrder = 2_147_483_647
 
 /** $1 tenant, $2 connection, $3 inbox id. */
-export const taskOfMessage = statement(
+export const taskOfMessage = nameStatement(
   'task_of_message',
   `select x.task_id as id from inbox x
-   where x.id = $3 and ${unindexed('x.tenant')} = $1 and ${unindexed('x.connection')} = $2 and x.task_id is not null`,
+   where x.id = $3 and ${unindexedColumnSql('x.tenant')} = $1 and ${unindexedColumnSql('x.connection')} = $2 and x.task_id is not null`,
 )
 
 /** $1 tenant, $2 connection, $3 inbox id. A turn that has begun has its position; a message without a turn comes after all of them. */
-export const logPositionBefore = statement(
+export const logPositionBefore = nameStatement(
   'find_place_before_message',
   `
 select w.task_order as "order", e.seq from inbox x left join turns u on u.id = x.turn_id
 join turns w on w.task_id = x.task_id and w.task_order < coalesce(u.task_order, ${maxOrder}) join run_events e on e.run_id = w.id
-where x.id = $3 and ${unindexed('x.tenant')} = $1 and ${unindexed('x.connection')} = $2
+where x.id = $3 and ${unindexedColumnSql('x.tenant')} = $1 and ${unindexedColumnSql('x.connection')} = $2
 order by w.task_order desc, e.seq desc limit 1`,
 )
 
 /** $1 tenant, $2 connection, $3 the message's own id, $4 owner. */
-const taskOfMessageId = statement(
+const taskOfMessageId = nameStatement(
   'task_of_message_id',
   `
 select x.task_id as id from inbox x
@@ -216,17 +216,17 @@ where x.tenant = $1 and x.connection = $2 and x.message_id = $3 and x.subject is
 order by x.seq limit 1`,
 )
 
-export const findTask = statement('find_task', `select ${taskColumns} from tasks t where ${own}`)
+export const findTask = nameStatement('find_task', `select ${taskColumns} from tasks t where ${own}`)
 
-export const readTask = statement('read_task', taskRecordSql(`tasks t where ${own}`))
+export const readTask = nameStatement('read_task', taskRecordSql(`tasks t where ${own}`))
 /** $3 id. For the push notifier, not for an API caller. */
-const readTaskToTell = statement('read_task_to_tell', taskRecordSql(`tasks t where ${byId}`))
+const readTaskToTell = nameStatement('read_task_to_tell', taskRecordSql(`tasks t where ${byId}`))
 
 /** $3 id, $4 and $5 the position after which, $6 how many. State and lines are of one moment. */
-export const taskNews = statement(
+export const taskNews = nameStatement(
   'read_task_updates',
   `
-select t.state, ${isoTime('t.state_at')} as "stateAt", t.status_message as said,
+select t.state, ${isoTimeSql('t.state_at')} as "stateAt", t.status_message as said,
   coalesce((select json_agg(l.line) from (
     select ${line} as line from turns u join run_events e on e.run_id = u.id
     where u.task_id = t.id and (u.task_order, e.seq) > ($4::int, $5::int) and ${isShownEventSql('e')}
@@ -235,7 +235,7 @@ from tasks t where ${byId}`,
 )
 
 /** What a list is of; `context` only where it is asked for, so that a plan made without it does not pass it by. */
-const meant = (context: string): string => `
+const listedTasksSql = (context: string): string => `
   from tasks t where t.tenant = $1 and t.connection = $2 and t.owner = $3 and ($4::text is null or t.agent = $4)${context}
     and ($6::text is null or t.state = $6) and t.state_at >= coalesce($7::timestamptz, '-infinity')
     -- What was merely said was answered as a message: its asker knows of no task.
@@ -252,20 +252,20 @@ const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
  * `total` counts all pages, up to a limit; a page is found by its index, in the order that the index has.
  */
 const listTasksSql = (context: string): string => `
-select (select count(*)::int from (select 1 ${meant(context)} limit ${maxCounted}) m) as total, coalesce((select json_agg(p.task) from (
-  select ${task} as task ${meant(context)}
+select (select count(*)::int from (select 1 ${listedTasksSql(context)} limit ${maxCounted}) m) as total, coalesce((select json_agg(p.task) from (
+  select ${task} as task ${listedTasksSql(context)}
     and (t.state_at, t.id) < (coalesce($8::timestamptz, 'infinity'), coalesce($9::uuid, '${lastId}'))
   order by t.state_at desc nulls last, t.id desc nulls last limit $10) p), '[]') as tasks`
 
-export const listTasks = statement('list_tasks', listTasksSql(' and $5::text is null'))
-export const listContextTasks = statement('list_context_tasks', listTasksSql(' and t.context_id = $5'))
+export const listTasks = nameStatement('list_tasks', listTasksSql(' and $5::text is null'))
+export const listContextTasks = nameStatement('list_context_tasks', listTasksSql(' and t.context_id = $5'))
 
 /** $3 agent, $4 context, $5 owner. Decided ones for an hour longer, so that a decision that is sent again finds what it was about. */
-const waitsIn = statement(
+const waitsIn = nameStatement(
   'waits_in_context',
   `
 select a.id, t.id as "taskId", w.run_id as "runId", a.status <> 'pending' or a.expires_at < now() as "isOver", t.ended_at is not null as "isTaskOver",
-  a.summary, ${isoTime('a.expires_at')} as "expiresAt"
+  a.summary, ${isoTimeSql('a.expires_at')} as "expiresAt"
 from tasks t join turns w on w.task_id = t.id join pending_actions a on a.turn_id = w.id
 where t.tenant = $1 and t.connection = $2 and t.owner is not distinct from $5::text and t.agent = $3 and t.context_id = $4
   and (a.status = 'pending' or a.resolved_at > now() - interval '1 hour')
@@ -273,7 +273,7 @@ order by a.id`,
 )
 
 /** $3 agent, $4 context, $5 owner. The conversation of that name may be theirs, another owner's, or not there. */
-const isForeignContext = statement(
+const isForeignContext = nameStatement(
   'is_foreign_context',
   `
 with there as materialized (
@@ -287,7 +287,7 @@ select exists (select 1 from there) and not exists (select 1 from there where "i
  * The lane first, as the worker that ends a turn does. What waits in a lane that no worker holds is withdrawn; what a worker has just
  * taken finds its task cancelled when its turn opens.
  */
-export const cancelTask = statement(
+export const cancelTask = nameStatement(
   'cancel_task',
   `
 with lane as materialized (
@@ -318,14 +318,14 @@ from asked a`,
 
 const ownTask = `own as materialized (
   select t.id, t.state, t.state_at from tasks t
-  where t.id = $3 and ${unindexed('t.tenant')} = $1 and ${unindexed('t.connection')} = $2 and t.owner is not distinct from $4::text for update)`
+  where t.id = $3 and ${unindexedColumnSql('t.tenant')} = $1 and ${unindexedColumnSql('t.connection')} = $2 and t.owner is not distinct from $4::text for update)`
 const columns = 'p.task_id as "taskId", p.id, p.url, p.scheme, p.dialect, p.sealed_secrets as sealed'
 
 /**
  * $5 id, $6 url, $7 scheme, $8 sealed secrets, $9 dialect, $10 how many a task may have, $11 whether it came with the message that
  * asked for the task: what the task has reached by now is told then, as if the receiver had been there.
  */
-export const savePush = statement(
+export const savePush = nameStatement(
   'save_push',
   `
 with ${ownTask},
@@ -343,7 +343,7 @@ called as (
   insert into outbox (id, tenant, connection, origin, ordinal, order_key, "primary", purpose, v, call, client_id, state, trace_id)
   select c.id, $1, $2, c.id, 0, 'push:' || own.id || ':' || $5, false, 'push', ${rowVersion},
     jsonb_build_object('push', jsonb_build_object('taskId', own.id, 'configId', $5::text, 'state', own.state,
-      'at', ${isoTime('own.state_at')})),
+      'at', ${isoTimeSql('own.state_at')})),
     c.id::text, 'queued', replace(own.id::text, '-', '')
   from own, (select gen_random_uuid() as id) c
   where $11::boolean and own.state <> 'submitted' and exists (select 1 from saved where is_new)
@@ -357,19 +357,19 @@ select exists (select 1 from saved) as "isSaved" from own`,
 )
 
 /** $5 id. */
-export const findPush = statement(
+export const findPush = nameStatement(
   'find_push',
   `with ${ownTask} select ${columns} from push_configs p, own where p.tenant = $1 and p.task_id = own.id and p.id = $5`,
 )
 
 /** One row per config; one without a config where the task has none. */
-const listPush = statement(
+const listPush = nameStatement(
   'list_push',
   `with ${ownTask} select ${columns} from own left join push_configs p on p.tenant = $1 and p.task_id = own.id order by p.created_at, p.id`,
 )
 
 /** $5 id. */
-const removePush = statement(
+const removePush = nameStatement(
   'remove_push',
   `
 with ${ownTask},
@@ -378,13 +378,13 @@ select count(*)::int as owned from own`,
 )
 
 /** $1 tenant, $2 task, $3 id. */
-const disablePush = statement(
+const disablePush = nameStatement(
   'disable_push',
   'update push_configs set disabled_at = now() where tenant = $1 and task_id = $2 and id = $3',
 )
 
 /** $1 tenant, $2 task, $3 id. For the sender of the notification, not for an API caller. */
-const pushToSend = statement(
+const pushToSend = nameStatement(
   'push_to_send',
   `select ${columns} from push_configs p where p.tenant = $1 and p.task_id = $2 and p.id = $3 and p.disabled_at is null`,
 )

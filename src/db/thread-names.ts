@@ -4,25 +4,26 @@
 export const controlPrefix = '~control '
 
 /** The sender's own name for it. A length tells where the subject ends, whatever is in it. */
-export function ownThread(subject: string, named: string): string {
+export function sendersThreadName(subject: string, named: string): string {
   // Counted as a database counts: by characters, not by halves of them.
   return `~${[...subject].length}~${subject}~${named}`
 }
 
 /** The name of a thread that the platform confirms; it never begins like a sender's own. */
-export function sharedThread(named: string): string {
+export function platformThreadName(named: string): string {
   return named.startsWith('~') ? `~~${named}` : named
 }
 
 // A conversation that its sender merely claims is named by its sender first, so that no other sender's claim leads there.
 
 /** SQL for the part before the sender's own name for it. The subject is written without `~`, so it ends where it ends. */
-export const ownThreads = (subject: string): string =>
+export const sendersThreadPrefixSql = (subject: string): string =>
   `'~' || replace(replace(coalesce(${subject}, ''), '%', '%25'), '~', '%7E') || '~'`
 
-/** SQL for the same as `ownThread` of src/db/thread-names.ts, up to the name of the thread. */
-export const turnedBy = (subject: string): string => `'~' || length(${subject}) || '~' || ${subject} || '~'`
+/** SQL for the same as `sendersThreadName` of src/db/thread-names.ts, up to the name of the thread. */
+export const sendersThreadNamePrefixSql = (subject: string): string =>
+  `'~' || length(${subject}) || '~' || ${subject} || '~'`
 
-/** SQL for the same as `sharedThread`. */
-export const turnedThread = (named: string): string =>
+/** SQL for the same as `platformThreadName`. */
+export const platformThreadNameSql = (named: string): string =>
   `case when starts_with(${named}, '~') then '~~' else '' end || ${named}`

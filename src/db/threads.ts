@@ -2,8 +2,8 @@
 
 import type { Envelope } from '../contract/gateway-events.ts'
 import { cleanText } from '../lib/clean-text.ts'
-import { type Db, isoTime, statement, storableJson, unindexed } from './client.ts'
-import { ownThreads } from './thread-names.ts'
+import { type Db, isoTimeSql, nameStatement, storableJson, unindexedColumnSql } from './client.ts'
+import { sendersThreadPrefixSql } from './thread-names.ts'
 
 export type ThreadQuery = {
   readonly connection: string
@@ -67,19 +67,19 @@ const tools = `(select json_agg(t.envelope order by t.seq) from (
 
 /** Of a page's line `p`: what its turn asked for. Only what the turn itself stored, whatever ids its words may name. */
 const waits = `(select json_agg(w) from (
-    select a.id::text as id, a.resolver as "decidedBy", ${isoTime('a.resolved_at')} as "decidedAt",
+    select a.id::text as id, a.resolver as "decidedBy", ${isoTimeSql('a.resolved_at')} as "decidedAt",
       case when a.status = 'pending' and a.expires_at <= now() then 'expired' when a.status = 'accepted' then 'approved'
         when a.status = 'deleted' then 'withdrawn' else a.status end as state
-    from pending_actions a where a.turn_id = p.turn_id and ${unindexed('a.tenant')} = $1
+    from pending_actions a where a.turn_id = p.turn_id and ${unindexedColumnSql('a.tenant')} = $1
     union all
-    select r.request_id, r.resolver, ${isoTime('r.resolved_at')},
+    select r.request_id, r.resolver, ${isoTimeSql('r.resolved_at')},
       case when r.status = 'runtime_tool_completed' then 'completed'
         when r.status = 'runtime_tool_timeout' or r.expires_at <= now() then 'expired' else 'pending' end
-    from runtime_tool_requests r where r.turn_id = p.turn_id and ${unindexed('r.tenant')} = $1) w
+    from runtime_tool_requests r where r.turn_id = p.turn_id and ${unindexedColumnSql('r.tenant')} = $1) w
   where p.role = 'assistant')`
 
 /** The same two ways by which a message of theirs finds its conversation: a name they take part under, and one that is theirs alone. */
-const readThreadSql = statement(
+const readThreadSql = nameStatement(
   'read_thread',
   `
 with own as materialized (
@@ -88,7 +88,7 @@ with own as materialized (
     where a.tenant = $1 and a.connection = $2 and a.agent = agent.slug and a.external_id = $5
     union
     select c.id from conversations c
-    where c.tenant = $1 and c.connection = $2 and c.agent = agent.slug and c.external_id = ${ownThreads('$4::text')} || $5
+    where c.tenant = $1 and c.connection = $2 and c.agent = agent.slug and c.external_id = ${sendersThreadPrefixSql('$4::text')} || $5
   ) f
   where exists (select 1 from participants p where p.conversation_id = f.id and p.subject = $4)
 ),

@@ -1,7 +1,7 @@
 // API tokens, stored as hashes.
 import type { WorkspaceScope } from '../contract/workspace-scope.ts'
 import type { UsedTokens } from '../identity/issuers/external-tokens.ts'
-import { type Database, statement } from './client.ts'
+import { type Database, nameStatement } from './client.ts'
 
 // Tokens of operators, of people who see what is theirs, and of callers of agents. Only their hashes are kept; the clear text is
 // shown once.
@@ -77,11 +77,11 @@ export function createTokenStore(database: Database, tenant: string) {
       const capabilities = allowedCapabilities === null ? null : JSON.stringify(allowedCapabilities)
       const what = [tenant, id, hash, label, JSON.stringify(scopes), expiresInMs, principal, agent, capabilities]
       const whose = [clientId, workspace.workspace_type, workspace.workspace_id, createdBy]
-      return (await database.query<Row>(addToken, [...what, ...whose])).map(withPrefix)[0]
+      return (await database.query<Row>(addToken, [...what, ...whose])).map(addTokenPrefix)[0]
     },
     /** Newest first. */
     async list(): Promise<readonly TokenLine[]> {
-      return (await database.query<Row>(listTokens, [tenant])).map(withPrefix)
+      return (await database.query<Row>(listTokens, [tenant])).map(addTokenPrefix)
     },
     /** A token that is valid now; asked of the database every time, so a revocation counts at once everywhere. */
     async find(hash: string): Promise<FoundToken | undefined> {
@@ -100,7 +100,7 @@ export function createTokenStore(database: Database, tenant: string) {
   }
 }
 
-function withPrefix(row: Row): TokenLine {
+function addTokenPrefix(row: Row): TokenLine {
   return { ...row, prefix: tokenPrefix(row.id) }
 }
 
@@ -123,7 +123,7 @@ const isUseDue = `(last_used_at is null or last_used_at < now() - interval '5 mi
  * $9 capabilities as JSON or null, $10 client or null, $11 workspace type, $12 workspace id, $13 by whom.
  * Digits that one token has or had, no other gets: who held it stands in rows by these digits.
  */
-const addToken = statement(
+const addToken = nameStatement(
   'add_token',
   `
 insert into tokens (tenant, id, hash, label, scopes, expires_at, principal, agent, allowed_capabilities, client_id,
@@ -134,22 +134,22 @@ returning ${line}`,
 )
 
 /** $1 tenant. */
-const listTokens = statement('list_tokens', `select ${line} from tokens where tenant = $1 order by id desc`)
+const listTokens = nameStatement('list_tokens', `select ${line} from tokens where tenant = $1 order by id desc`)
 
 /** $1 tenant, $2 hash. */
-const findToken = statement(
+const findToken = nameStatement(
   'find_token',
   `select ${terms}, ${isUseDue} as "isUseDue" from tokens where hash = $2 and tenant = $1 and ${state} = 'active'`,
 )
 
 /** $1 tenant, $2 id. */
-const touchToken = statement(
+const touchToken = nameStatement(
   'touch_token',
   `update tokens set last_used_at = now() where tenant = $1 and id = $2 and ${isUseDue}`,
 )
 
 /** $1 tenant, $2 id or the end of one. More than one: nothing is revoked. */
-const revokeToken = statement(
+const revokeToken = nameStatement(
   'revoke_token',
   `
 with meant as materialized (
@@ -172,7 +172,7 @@ export function createUsedTokens(database: Database, tenant: string): UsedTokens
 }
 
 /** $1 tenant, $2 key, $3 expiry in seconds since 1970. A row comes back for the first use only. */
-const useToken = statement(
+const useToken = nameStatement(
   'use_token',
   `
 insert into used_tokens (tenant, key, expires_at) values ($1, $2, to_timestamp($3::float8))
@@ -180,7 +180,7 @@ on conflict (tenant, key) do nothing returning 1 as used`,
 )
 
 /** $1 batch, $2 tenant. An expired token is refused for that. */
-export const deleteExpiredUsedTokens = statement(
+export const deleteExpiredUsedTokens = nameStatement(
   'expire_used_tokens',
   `
 with old as (select ctid from used_tokens where tenant = $2 and expires_at < now() order by expires_at limit $1)

@@ -1,9 +1,9 @@
 // Requests for tools that a client runs: stored by the commit that ends the paused turn, timed out by its timer; here they are
 // listed and answered, once.
 import type { JsonObject } from '../lib/json-value.ts'
-import { auditedAct } from './audit.ts'
-import { type Db, isoTime, statement, storableJson } from './client.ts'
-import { resumeSignal } from './resume-signal.ts'
+import { auditedActSql } from './audit.ts'
+import { type Db, isoTimeSql, nameStatement, storableJson } from './client.ts'
+import { resumeSignalSql } from './resume-signal.ts'
 
 export const toolRequestStatuses = ['runtime_tool_pending', 'runtime_tool_completed', 'runtime_tool_timeout'] as const
 
@@ -132,8 +132,8 @@ function toolRequestScopeParams({
 
 /** As it may be shown: `parameters` and `resume` stay here. */
 const line = `q.id, q.request_id, q.status, q.tool as tool_name, q.tool_call_id, q.request, q.agent, q.owner, q.run_id, q.session_id,
-  q.conversation_id, ${isoTime('q.created_at')} as created_at, ${isoTime('q.expires_at')} as timeout_at,
-  ${isoTime('q.resolved_at')} as resolved_at, q.resolver, q.status = 'runtime_tool_timeout' and q.resolver is not null as cancelled,
+  q.conversation_id, ${isoTimeSql('q.created_at')} as created_at, ${isoTimeSql('q.expires_at')} as timeout_at,
+  ${isoTimeSql('q.resolved_at')} as resolved_at, q.resolver, q.status = 'runtime_tool_timeout' and q.resolver is not null as cancelled,
   q.result`
 
 /** $1 tenant, $2 owner or null, $3 conversation or null. */
@@ -142,13 +142,13 @@ const scope = 'q.tenant = $1 and ($2::text is null or q.owner = $2) and ($3::uui
 /** $4 id or request id. */
 const named = '(q.request_id = $4 or q.id::text = $4)'
 
-const getToolRequestSql = statement(
+const getToolRequestSql = nameStatement(
   'get_tool_request',
   `select ${line}, q.parameters from runtime_tool_requests q where ${scope} and ${named} limit 1`,
 )
 
 /** $4 status or null, $5 how many, $6 before which. */
-const listToolRequestsSql = statement(
+const listToolRequestsSql = nameStatement(
   'list_tool_requests',
   `
 select ${line} from runtime_tool_requests q
@@ -157,7 +157,7 @@ order by q.id desc limit $5`,
 )
 
 /** $4 call. Call ids may repeat from run to run: the newest that waits is meant. */
-const findToolRequest = statement(
+const findToolRequest = nameStatement(
   'find_tool_request',
   `
 select ${line} from runtime_tool_requests q where ${scope} and q.tool_call_id = $4
@@ -165,14 +165,14 @@ order by q.status = 'runtime_tool_pending' desc, q.id desc limit 1`,
 )
 
 /** $4 id or request id, $5 status, $6 result, $7 resolver, $8 whether to NOTIFY, $9 false: the turn that answers goes on itself. */
-export const answerToolRequestSql = statement(
+export const answerToolRequestSql = nameStatement(
   'answer_tool_request',
   `
 with answered as (
   update runtime_tool_requests q set status = $5, result = $6::text::jsonb, resolver = $7, resolved_at = now()
   where ${scope} and ${named} and q.status = 'runtime_tool_pending' and (q.expires_at is null or q.expires_at > now())
   returning q.*
-),${resumeSignal({ from: 'answered', kind: 'runtime_tool', name: '$5', owner: 'owner', notify: '$8', where: '$9::boolean' })},${auditedAct(
+),${resumeSignalSql({ from: 'answered', kind: 'runtime_tool', name: '$5', owner: 'owner', notify: '$8', where: '$9::boolean' })},${auditedActSql(
     {
       from: 'answered',
       by: '$7',
@@ -192,7 +192,7 @@ select ${line} from answered q cross join woken`,
 )
 
 /** $1 tenant, $2 id. */
-const loadToolRequestSql = statement(
+const loadToolRequestSql = nameStatement(
   'load_tool_request',
   `
 select q.id, q.status, q.status = 'runtime_tool_timeout' and q.resolver is not null as "isCancelled", q.result,

@@ -4,7 +4,7 @@
 import type { RunLog } from '../contract/channel.ts'
 import type { Envelope } from '../contract/gateway-events.ts'
 import type { Json } from '../lib/json-value.ts'
-import { type Database, type Db, statement, storableJson } from './client.ts'
+import { type Database, type Db, nameStatement, storableJson } from './client.ts'
 import { withdrawQuestions } from './questions.ts'
 
 // Timers and signals: rows that wake a lane without a message.
@@ -18,17 +18,17 @@ export const pauseSignals = { approval: 'approval', runtimeTool: 'runtime_tool' 
 const pauseKinds: readonly string[] = [...Object.values(expiryKinds), ...Object.values(pauseSignals)]
 
 /** Whether a signal ends what a paused run waits for: its payload is ours then, and no agent's. */
-export function endsPause({ kind }: { readonly kind: string }): boolean {
+export function isPauseEndSignal({ kind }: { readonly kind: string }): boolean {
   return pauseKinds.includes(kind)
 }
 
-export function endsApproval({ kind }: { readonly kind: string }): boolean {
+export function isApprovalEndSignal({ kind }: { readonly kind: string }): boolean {
   return kind === pauseSignals.approval || kind === expiryKinds.approval
 }
 
 // $1 how many, $2 tenant. A due timer becomes a signal in its lane, in the statement that resolves it.
 
-export const fireTimers = statement(
+export const fireTimers = nameStatement(
   'fire_timers',
   `
 with due as materialized (
@@ -130,7 +130,7 @@ type Window = {
  * The lines of a window, with their numbers. Ambient context stands where it was said and does not count against what was
  * said to the agent; there is never more of it between two turns than one turn is given.
  */
-export const windowLines = ({ session, head, tail, around, where }: Window): string => {
+export const windowLinesSql = ({ session, head, tail, around, where }: Window): string => {
   const transcriptLinesSql = (more: string) =>
     `select m.seq, m.envelope from messages m where m.session_id = ${session} and ${where}${more}`
   const said = `m.role <> 'ambient'`
@@ -146,21 +146,21 @@ export const windowLines = ({ session, head, tail, around, where }: Window): str
   select * from first_lines union all select * from last_lines union all select * from ambient_lines`
 }
 
-const transcriptWindow = statement(
+const transcriptWindow = nameStatement(
   'transcript_window',
   `
-select envelope from (${windowLines({ session: '$1', head: '$2', tail: '$3', around: '$5', where: 'm.tenant = $4 and ($6::bigint is null or m.seq < $6::bigint)' })}) lines
+select envelope from (${windowLinesSql({ session: '$1', head: '$2', tail: '$3', around: '$5', where: 'm.tenant = $4 and ($6::bigint is null or m.seq < $6::bigint)' })}) lines
 order by seq`,
 )
 
 /** $1 session, $2 tenant. */
-const readSharedState = statement(
+const readSharedState = nameStatement(
   'read_shared_state',
   `select metadata -> 'state' as state from sessions where tenant = $2 and id = $1`,
 )
 
 /** $1 run, $2 key, $3 event. The same key again changes nothing. Held while it is written: a run that is gone gets no log. */
-const appendRunEvent = statement(
+const appendRunEvent = nameStatement(
   'append_run_event',
   `
 with run as materialized (select id from runs where id = $1 for share)

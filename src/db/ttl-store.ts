@@ -3,7 +3,7 @@
 
 import type { TtlStore } from '../contract/index.ts'
 import type { JsonObject } from '../lib/json-value.ts'
-import { type Database, statement, storableJson } from './client.ts'
+import { type Database, nameStatement, storableJson } from './client.ts'
 import type { Seal } from './installations.ts'
 
 export type TtlStoreOptions = {
@@ -50,7 +50,7 @@ export function createTtlStore(database: Database, { tenant, connection, seal }:
 const here = 'tenant = $1 and connection = $2 and family = $3'
 
 /** $5 value (JSON), $6 life in ms, $7 subject or null, $8 at most so many or null, $9 whether one that is there stays. */
-const putTtlValue = statement(
+const putTtlValue = nameStatement(
   'put_ttl_entry',
   `
 insert into ttl_entries as n (tenant, connection, family, key, value, expires_at, subject)
@@ -62,13 +62,13 @@ on conflict (tenant, connection, family, key) do update
 returning 1 as kept`,
 )
 
-const readTtlValue = statement(
+const readTtlValue = nameStatement(
   'read_ttl_entry',
   `select value from ttl_entries where ${here} and key = $4 and expires_at > now()`,
 )
 
 /** Of two that take it at the same moment one gets it: the other finds the row gone. */
-const takeTtlValue = statement(
+const takeTtlValue = nameStatement(
   'take_ttl_entry',
   `delete from ttl_entries where ${here} and key = $4 returning value, expires_at > now() as "isInTime"`,
 )

@@ -11,7 +11,7 @@ import {
   turnMessages,
   waitingMessages,
 } from './claim-lanes.ts'
-import { type Db, type Statement, statement, storableJson } from './client.ts'
+import { type Db, nameStatement, type Statement, storableJson } from './client.ts'
 import {
   completeLiveTurn,
   completeTaskTurn,
@@ -63,7 +63,7 @@ type ClaimedLane = Omit<HeldLane, 'messages'> & Rows
 type ClaimRow = { readonly requeued: number } & (ClaimedLane | { readonly conversationId: null })
 type Held = { readonly held: number }
 
-function isHeld(rows: readonly Held[]): boolean {
+function isLeaseHeld(rows: readonly Held[]): boolean {
   return (rows[0]?.held ?? 0) > 0
 }
 
@@ -91,13 +91,13 @@ export function claimControlTurns(db: Db, limit: number): Promise<readonly HeldL
 /** What waits behind the turn that runs in this lane. */
 export async function listWaitingMessages(db: Db, hold: Hold): Promise<readonly WaitingMessage[]> {
   const [found] = await db.query<Rows>(waitingMessages, [hold.conversationId, windowSize])
-  return found === undefined ? [] : withAccess(readableRows(found.messages), found.access)
+  return found === undefined ? [] : addStoredAccess(readableRows(found.messages), found.access)
 }
 
 /** What a turn of this lane was about, also when it has ended. The message of what was erased meanwhile is null. */
 export async function listTurnMessages(db: Db, hold: Hold, turnId: string): Promise<readonly WaitingMessage[]> {
   const [found] = await db.query<Rows>(turnMessages, [hold.conversationId, turnId])
-  return found === undefined ? [] : withAccess(readableRows(found.messages), found.access)
+  return found === undefined ? [] : addStoredAccess(readableRows(found.messages), found.access)
 }
 
 /** Takes waiting messages into the running turn, all or none. */
@@ -109,7 +109,7 @@ export async function joinTurn(
   joinedAtPoll: number,
 ): Promise<boolean> {
   const params = [hold.conversationId, db.holder, hold.epoch, turnId, storableJson(members), joinedAtPoll]
-  return isHeld(await db.query<Held>(joinTurnSql, params))
+  return isLeaseHeld(await db.query<Held>(joinTurnSql, params))
 }
 
 /** Opens a turn (or none, when nothing is left to do) and settles what does not belong to it. False: lease lost. */
@@ -127,11 +127,11 @@ export async function openTurn(
     storableJson(dispositions),
     storableJson(turn?.members ?? []),
   ])
-  return isHeld(rows)
+  return isLeaseHeld(rows)
 }
 
 export async function resumeTurn(db: Db, hold: Hold, turnId: string): Promise<boolean> {
-  return isHeld(await db.query<Held>(resumeTurnSql, [hold.conversationId, db.holder, hold.epoch, turnId]))
+  return isLeaseHeld(await db.query<Held>(resumeTurnSql, [hold.conversationId, db.holder, hold.epoch, turnId]))
 }
 
 export async function splitTurn(
@@ -142,7 +142,7 @@ export async function splitTurn(
 ): Promise<boolean> {
   const said = storableJson(calls ?? [])
   const params = [hold.conversationId, db.holder, hold.epoch, turnId, delayMs, code, said]
-  return isHeld(await db.query<Held>(calls === undefined ? splitTurnSql : splitLiveTurn, params))
+  return isLeaseHeld(await db.query<Held>(calls === undefined ? splitTurnSql : splitLiveTurn, params))
 }
 
 /** Gives the lane back with its turn still open. `failedOn`: a message or signal in no turn, against which it counts. */
@@ -156,10 +156,10 @@ export async function releaseLane(
 ): Promise<boolean> {
   if (failedOn !== undefined) {
     const counted = [hold.conversationId, db.holder, hold.epoch, failedOn, delayMs]
-    return isHeld(await db.query<Held>(deferWaiting, counted))
+    return isLeaseHeld(await db.query<Held>(deferWaiting, counted))
   }
   const params = [hold.conversationId, db.holder, hold.epoch, delayMs, cause, code ?? null]
-  return isHeld(await db.query<Held>(releaseLaneSql, params))
+  return isLeaseHeld(await db.query<Held>(releaseLaneSql, params))
 }
 
 export type EndedTurn = {
@@ -182,7 +182,7 @@ export async function completeTurn(
   const [row] =
     end.pairing === null
       ? await db.query<Completed>(statement, params)
-      : await retryTakenSlot(() => db.query<Completed>(statement, params))
+      : await retryWhenSlotTaken(() => db.query<Completed>(statement, params))
   if (row !== undefined && row.ended > 0) return { hasSends: row.hasSends, task: row.task ?? null }
   // Nothing to end: either the lease is lost, or an earlier try of ours was committed and its answer went missing.
   const [ours] = await db.query<{ ended: number }>(endedUnder, [end.turnId, hold.epoch])
@@ -220,21 +220,21 @@ async function claimHeldLanes(
   const params = [limit, db.holder, db.leaseMs, windowSize, db.tenant, ...gap, crashes, ...full]
   let rows = await db.query<ClaimRow>(statement, params)
   // Every lane that is due may have been put at the end; each is put there once.
-  while (rows.length === 1 && isRequeue(rows[0])) rows = await db.query<ClaimRow>(statement, params)
+  while (rows.length === 1 && isRequeueOnly(rows[0])) rows = await db.query<ClaimRow>(statement, params)
   return rows.flatMap((row) => {
     if (row.conversationId === null) return []
     const { access, requeued: _, ...lane } = row
-    return [{ ...lane, messages: withAccess(readableRows(lane.messages), access) }]
+    return [{ ...lane, messages: addStoredAccess(readableRows(lane.messages), access) }]
   })
 }
 
 /** Another replica took the pairing's slot in the same instant: nothing was stored, and there may be other slots. */
-async function retryTakenSlot<T>(work: () => Promise<T>, tries = 8): Promise<T> {
+async function retryWhenSlotTaken<T>(work: () => Promise<T>, tries = 8): Promise<T> {
   try {
     return await work()
   } catch (error) {
     if (tries <= 1 || !isGatewayError(error, 'storage_refused_row')) throw error
-    return retryTakenSlot(work, tries - 1)
+    return retryWhenSlotTaken(work, tries - 1)
   }
 }
 
@@ -253,7 +253,7 @@ function chooseCompletionStatement(end: TurnEnd, isAwaited: boolean): Statement 
   return isAwaited && end.taskState !== null ? completeTaskTurn : completeTurnSql
 }
 
-function isRequeue(row: ClaimRow | undefined): boolean {
+function isRequeueOnly(row: ClaimRow | undefined): boolean {
   return row?.conversationId === null && row.requeued > 0
 }
 
@@ -266,17 +266,20 @@ function hasNoFullSlots({ agents, connections, pairs }: FullSlots): boolean {
 /** As the statement answers: `told` names who was sent an access challenge within the hour. */
 export type LaneAccess = Omit<StoredAccess, 'told' | 'toldAll'> & { readonly told: readonly (string | null)[] }
 
-export function withAccess<Row extends { readonly message: StoredMessage | null }>(
+export function addStoredAccess<Row extends { readonly message: StoredMessage | null }>(
   rows: readonly Row[],
   lane: LaneAccess,
 ): readonly (Row & { readonly access: StoredAccess })[] {
   return rows.map((row) => ({
     ...row,
-    access: row.message === null ? noStoredAccess : aboutSender(row.message.sender, lane),
+    access: row.message === null ? noStoredAccess : selectAccessOfSender(row.message.sender, lane),
   }))
 }
 
-export function aboutSender(sender: PolicySender, { grants, links, pairings, told }: LaneAccess): StoredAccess {
+export function selectAccessOfSender(
+  sender: PolicySender,
+  { grants, links, pairings, told }: LaneAccess,
+): StoredAccess {
   const shown = new Set((sender.identities ?? []).map(({ subject }) => subject))
   const own = links.filter((link) => shown.has(link.subject))
   const names = new Set([...shown, ...own.map((link) => link.principal)])
@@ -295,7 +298,7 @@ export function aboutSender(sender: PolicySender, { grants, links, pairings, tol
  * Held lanes are left out: their holder goes on with them, and if it died the regular round finds them. What stands at
  * the head of each index is enough: later rows are not due sooner.
  */
-const nextDue = statement(
+const nextDue = nameStatement(
   'next_due',
   `
 with heads(due_at) as (
@@ -311,7 +314,7 @@ select (extract(epoch from min(due_at) - now()) * 1000)::float8 as "dueInMs" fro
 )
 
 /** Over turns, sends and timers: milliseconds until something is due that no process holds. Undefined: nothing waits. */
-export async function readNextDueMs(db: Db): Promise<number | undefined> {
+export async function readMsUntilNextDue(db: Db): Promise<number | undefined> {
   const [row] = await db.query<{ dueInMs: number | null }>(nextDue, [db.tenant])
   const dueInMs = row?.dueInMs ?? null
   return dueInMs === null ? undefined : Math.max(0, Math.ceil(dueInMs))

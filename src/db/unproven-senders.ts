@@ -1,7 +1,7 @@
 // The daily quota of senders who are not admitted, on connections that any server can send to: counted by all replicas together.
 import type { DayShare } from '../contract/access.ts'
-import { auditLines } from './audit.ts'
-import { type Db, statement } from './client.ts'
+import { auditLinesSql } from './audit.ts'
+import { type Db, nameStatement } from './client.ts'
 
 /**
  * `unproven`: nothing proves who sent it. `unknown`: proven, and not admitted, or asking for nothing. `report`: about something that
@@ -53,7 +53,7 @@ export async function chargeUnprovenSender(
  * $1 tenant, $2 connection, $3 kind, $4 bytes received, $5 bytes stored, $6 to $8 the day's limits of messages and of both, $9
  * messages. What does not fit is counted as refused and as nothing else.
  */
-const chargeUnprovenSenders = statement(
+const chargeUnprovenSenders = nameStatement(
   'charge_strangers',
   `
 with today as materialized (select (now() at time zone 'UTC')::date as day),
@@ -75,7 +75,7 @@ refused as (
   returning s.tenant, s.connection, s.kind, s.refused
 ),
 -- The first of a day has its line in the audit log.
-told as (select r.* from refused r where r.refused = $9::bigint),${auditLines({
+told as (select r.* from refused r where r.refused = $9::bigint),${auditLinesSql({
     from: 'told',
     subject: 'null::text',
     columns: {
@@ -93,7 +93,7 @@ from today t`,
 )
 
 /** $1 days, $2 batch, $3 tenant. */
-export const deleteUnprovenSenders = statement(
+export const deleteUnprovenSenders = nameStatement(
   'expire_stranger_usage',
   `
 with old as (

@@ -8,7 +8,7 @@ import type { Log } from '../lib/log.ts'
 import type { AttachmentDescriptor, AttachmentHandle, AttachmentService, HandleReader } from './attachment.ts'
 import type { BlobStore } from './blob-store.ts'
 import { listSignedUrlOrigins } from './parse-signed-url.ts'
-import { claimObject, handlePath, redeemHandle, signHandle } from './signed-urls.ts'
+import { claimObjectBySignedUrl, handlePath, redeemHandle, signHandle } from './signed-urls.ts'
 import { keyPrefix, storeFile } from './store-file.ts'
 
 export type AttachmentServiceDeps = {
@@ -66,7 +66,7 @@ export function createAttachmentService(deps: AttachmentServiceDeps): Attachment
   return {
     maxBytes: options.maxBytes,
     store: (file) => slots.run(() => storeFile(intake, file)),
-    claim: (url, by) => claimObject(claims, url, by),
+    claim: (url, by) => claimObjectBySignedUrl(claims, url, by),
     find: (ids) => attachments.byIds(ids),
     open: async (descriptor, range) => findBlobStore(stores, descriptor).read(descriptor.path, range),
     handle: (descriptor, reader) => createDownloadHandle({ ...deps, publicOrigin }, options, descriptor, reader),
@@ -134,7 +134,7 @@ function createUploadSlots(maxRunning: number, maxWaiting: number): UploadSlots 
     // An upload that ends hands its place to the next, so that no other can slip in between.
     await new Promise<void>((resolve) => waiting.push(resolve))
   }
-  const leave = (): void => {
+  const leaveUploadSlot = (): void => {
     const next = waiting.shift()
     if (next === undefined) running -= 1
     else next()
@@ -145,7 +145,7 @@ function createUploadSlots(maxRunning: number, maxWaiting: number): UploadSlots 
       try {
         return await work()
       } finally {
-        leave()
+        leaveUploadSlot()
       }
     },
   }

@@ -45,10 +45,10 @@ export function assertObjectKey(key: string): void {
 
 const pictureKey = /\.(?:png|jpg|gif|webp|avif|bmp)$/
 
-export function isShownInPlace(key: string): boolean {
+export function isShownInline(key: string): boolean {
   return pictureKey.test(key)
 }
 
-export function signedDisposition(key: string): string {
-  return isShownInPlace(key) ? 'inline' : 'attachment'
+export function chooseSignedDisposition(key: string): string {
+  return isShownInline(key) ? 'inline' : 'attachment'
 }

@@ -44,7 +44,7 @@ export async function measureBody(
     const reading = leftMs > 0 ? reader.read() : Promise.reject(bodyTimeoutError())
     const read = await withTimeout(reading, Math.min(limits.idleMs, leftMs), bodyTimeoutError).catch(
       (cause: unknown) => {
-        state.fault = { kind: 'broken', error: brokenBody(cause) }
+        state.fault = { kind: 'broken', error: brokenBodyError(cause) }
         throw state.fault.error
       },
     )
@@ -120,7 +120,7 @@ function joinChunks(chunks: readonly Uint8Array[], limit: number): Uint8Array {
 const bodyTimeoutError = () => new Error('no bytes in time')
 
 /** What the network says about a broken body may quote where it came from, so it is not passed on. */
-function brokenBody(cause: unknown): GatewayError {
+function brokenBodyError(cause: unknown): GatewayError {
   if (isGatewayError(cause)) return cause
   return new GatewayError('bad_request', '[attachments] the file did not arrive whole; send it again', {
     retryable: true,

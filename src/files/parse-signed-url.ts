@@ -84,7 +84,7 @@ const forbiddenInSegment = /[/\\%?#\u0000-\u001f\u007f]/
 function parseRawUrl(raw: string, isAllowedOrigin: (origin: string) => boolean): RawUrlReading {
   const [, scheme, authority, path, query] = urlShape.exec(raw.slice(0, maxUrlLength + 1)) ?? []
   if (scheme === undefined || authority === undefined || raw.length > maxUrlLength)
-    return rejectRawUrl(schemeFault(raw))
+    return rejectRawUrl(chooseSchemeFaultCode(raw))
   if (authority.includes('@')) return rejectRawUrl('SU_CREDENTIALS')
   const origin = normalizeOrigin(scheme, authority)
   if (origin === undefined || !isAllowedOrigin(origin)) {
@@ -106,7 +106,7 @@ export function parseRawPath(raw: string): RawUrlReading {
     : { ok: true, url: { origin: '', segments: read.segments, query: parseQueryPairs(query) } }
 }
 
-function schemeFault(raw: string): SignedUrlCode {
+function chooseSchemeFaultCode(raw: string): SignedUrlCode {
   return /^https:/i.test(raw) ? 'SU_FORM' : 'SU_SCHEME'
 }
 

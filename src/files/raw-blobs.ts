@@ -7,7 +7,7 @@ import { GatewayError } from '../lib/errors.ts'
 import { sha256Hex } from '../lib/index.ts'
 import type { AttachmentService } from './attachment.ts'
 import { measureBody } from './measured-body.ts'
-import { type StoreFileDeps, storeMeasured } from './store-file.ts'
+import { type StoreFileDeps, storeMeasuredBody } from './store-file.ts'
 
 export type RawBlobDeps = Omit<StoreFileDeps, 'limits' | 'attachments'> & {
   readonly attachments: Pick<AttachmentStore, 'begin' | 'finish' | 'gone' | 'byId' | 'use'>
@@ -40,7 +40,12 @@ export function createRawBlobs(deps: RawBlobDeps): RawBlobs {
       const body = await measureBody(bytes instanceof Uint8Array ? streamBytes(bytes) : bytes, limits, deps.now)
       const owner = { principal: `${origin}:${connection}`, threadId: null }
       const facts = { id: ref, owner, origin: { receivedVia: origin, nativeId: connection } }
-      const outcome = await storeMeasured({ ...deps, limits }, facts, body, mimeType.test(mime) ? mime : unknownType)
+      const outcome = await storeMeasuredBody(
+        { ...deps, limits },
+        facts,
+        body,
+        mimeType.test(mime) ? mime : unknownType,
+      )
       if (outcome.kind === 'stored') return ref
       throw new GatewayError('bad_request', '[attachments] the original is larger than anything is kept; refuse it')
     },

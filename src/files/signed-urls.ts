@@ -139,7 +139,7 @@ export type ClaimDeps = HandleTokenDeps & {
   readonly places: readonly SignedUrlOrigin[]
 }
 
-export async function claimObject(deps: ClaimDeps, raw: string, by: AttachmentOwner): Promise<ClaimOutcome> {
+export async function claimObjectBySignedUrl(deps: ClaimDeps, raw: string, by: AttachmentOwner): Promise<ClaimOutcome> {
   const parsed = parseSignedUrl(raw, deps.places)
   if (parsed.kind === 'refused') return parsed
   if (await isTokenForged(deps, parsed)) return rejectFile('SU_TOKEN_MALFORMED')

@@ -22,7 +22,7 @@ export function sniffType(firstBytes: Uint8Array): Sniffed {
   const markup = sniffMarkup(head)
   if (markup !== undefined) return { mimeType: markup, isActive: true }
   // A PDF reader accepts junk before its header; a browser does not, so readers disagree on what this is.
-  if (includesWord(head.subarray(0, markerBytes), '%PDF-')) return ambiguousBinary
+  if (bytesIncludeWord(head.subarray(0, markerBytes), '%PDF-')) return ambiguousBinary
   if (isPlainText(head)) return { mimeType: 'text/plain', isActive: false }
   return hasActiveMarker(head.subarray(0, markerBytes)) ? ambiguousBinary : unknownBinary
 }
@@ -35,7 +35,7 @@ function toBinaryType(head: Uint8Array, mimeType: string): Sniffed {
   return isPolyglot ? ambiguousBinary : { mimeType, isActive: false }
 }
 
-function includesWord(bytes: Uint8Array, word: string): boolean {
+function bytesIncludeWord(bytes: Uint8Array, word: string): boolean {
   return new TextDecoder('latin1').decode(bytes).includes(word)
 }
 

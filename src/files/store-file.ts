@@ -39,15 +39,15 @@ export async function storeFile(deps: StoreFileDeps, file: IncomingFile): Promis
   }
   const body = await measureBody(file.body, deps.limits, deps.now)
   const mimeType = refineSniffedType(file.declaredMime, sniffType(body.head).mimeType)
-  const refusal = earlyRefusal(deps, body, file.declaredMime, mimeType)
+  const refusal = refuseBeforeStoring(deps, body, file.declaredMime, mimeType)
   if (refusal !== undefined) {
     await body.cancel()
     return refusal
   }
-  return storeMeasured(deps, file, body, mimeType)
+  return storeMeasuredBody(deps, file, body, mimeType)
 }
 
-function earlyRefusal(
+function refuseBeforeStoring(
   { limits }: StoreFileDeps,
   body: MeasuredBody,
   declaredMime: string | undefined,
@@ -64,7 +64,7 @@ function earlyRefusal(
 export type StoredFileFacts = Pick<IncomingFile, 'id' | 'name' | 'owner' | 'origin'>
 
 /** A body whose type is known. */
-export async function storeMeasured(
+export async function storeMeasuredBody(
   deps: StoreDeps,
   file: StoredFileFacts,
   body: MeasuredBody,

@@ -9,14 +9,14 @@ import { type Meter, noMeter } from '../contract/metrics.ts'
 import type { Database, Db, Failpoint, WakingWork } from '../db/client.ts'
 import { type AcceptDrafts, storeDrafts } from '../db/inbox.ts'
 import { createJournalStore } from '../db/journal.ts'
-import { createTakeOver } from '../db/take-over.ts'
+import { createLeaseTakeOver } from '../db/take-over.ts'
 import { createTranscriptStore } from '../db/transcripts.ts'
 import { renewLanes } from '../db/turns.ts'
 import { createGateway, type Gateway } from '../gateway.ts'
 import { createAccessPolicy } from '../identity/access-policy.ts'
 import { decideConsent } from '../identity/consent.ts'
 import type { IssuerCache } from '../identity/issuers/issuer-client.ts'
-import { capabilityCheck } from '../identity/principals.ts'
+import { createCapabilityCheck } from '../identity/principals.ts'
 import { createEvidenceResolver } from '../identity/resolve-principal.ts'
 import { type Committer, createGroupCommit } from '../inbound/group-commit.ts'
 import { describeError, GatewayError } from '../lib/errors.ts'
@@ -134,7 +134,7 @@ export function assembleGateway(config: Config, database: Database, runtime: Run
     tenant,
     holder: runtime.holder ?? newId(),
     leaseMs: turnPolicy.leaseMs,
-    takeOver: createTakeOver(turnPolicy),
+    takeOver: createLeaseTakeOver(turnPolicy),
     newId,
   }
   const keepers = createLeaseAndResultKeepers(runtime, db, turnPolicy)
@@ -153,15 +153,15 @@ export function assembleGateway(config: Config, database: Database, runtime: Run
     transcripts: createTranscriptStore(database, tenant),
     attachments: files.service,
     runWatch,
-    ...identityPorts(config),
-    ...remoteGatewayPorts(config, database, { ...runtime, newId }),
+    ...chooseIdentityPorts(config),
+    ...createRemoteGatewayPorts(config, database, { ...runtime, newId }),
     ...keepers,
     turnPolicy,
-    ...settleAndValidationRules(config, turnPolicy, connections),
+    ...createSettleAndValidationRules(config, turnPolicy, connections),
     wakeups,
     presence: createPresenceService(),
     ...watching,
-    notify: safeObserver(config.onEvent, runtime.log),
+    notify: createSafeObserver(config.onEvent, runtime.log),
     ...tools,
     newId,
     fillRandom,
@@ -214,33 +214,33 @@ function fetchWithoutFence(fetch: Runtime['fetch']): GatewayDeps['fenceFetch'] {
   }
 }
 
-function settleAndValidationRules(
+function createSettleAndValidationRules(
   config: Config,
   policy: TurnPolicy,
   connections: readonly GatewayConnection[],
 ): Pick<GatewayDeps, 'settlePolicy' | 'validation'> {
   return {
     settlePolicy: { ...defaultSettlePolicy(policy, connections), ...config.sends },
-    validation: validationScope(connections),
+    validation: createValidationScope(connections),
   }
 }
 
 type IdentityPorts = 'consent' | 'access' | 'principals' | 'capabilities' | 'trustedIssuers' | 'attestations'
 
 /** The identity stage as configured: a host application may bring parts of its own. */
-function identityPorts({ ports, trustedIssuers }: Config): Pick<GatewayDeps, IdentityPorts> {
+function chooseIdentityPorts({ ports, trustedIssuers }: Config): Pick<GatewayDeps, IdentityPorts> {
   return {
     access: ports.access ?? createAccessPolicy(),
     principals: ports.principals ?? createEvidenceResolver(),
     trustedIssuers,
     attestations: ports.attestations ?? { verify: async () => 'EV_SIG_UNAVAILABLE' },
     consent: ports.consent ?? decideConsent,
-    capabilities: capabilityCheck(ports.userHas ?? (() => false)),
+    capabilities: createCapabilityCheck(ports.userHas ?? (() => false)),
   }
 }
 
 /** Who we are to other gateways, and what we remember of theirs. */
-function remoteGatewayPorts(
+function createRemoteGatewayPorts(
   config: Config,
   database: Database,
   parts: Parameters<typeof createOwnAttestor>[2],
@@ -276,7 +276,7 @@ function defaultSettlePolicy(policy: TurnPolicy, connections: readonly GatewayCo
   }
 }
 
-function validationScope(connections: readonly GatewayConnection[]): GatewayDeps['validation'] {
+function createValidationScope(connections: readonly GatewayConnection[]): GatewayDeps['validation'] {
   return {
     from: 'adapter',
     receivedVia: new Set(connections.map((each) => each.adapter.capabilities.receivedVia)),
@@ -285,7 +285,7 @@ function validationScope(connections: readonly GatewayConnection[]): GatewayDeps
 }
 
 /** An observer's exceptions never matter to the journey. */
-function safeObserver(observer: Observer | undefined, log: Log): Observer {
+function createSafeObserver(observer: Observer | undefined, log: Log): Observer {
   if (observer === undefined) return () => {}
   return (event) => {
     const logObserverFailure = (error: unknown): void => {
@@ -303,7 +303,7 @@ function safeObserver(observer: Observer | undefined, log: Log): Observer {
 
 function createWakeups(onWork: Runtime['onWork']): GatewayDeps['wakeups'] {
   return {
-    turns: announceWakeups(createWakeup(), onWork),
+    turns: alsoCallOnWakeup(createWakeup(), onWork),
     sends: createWakeup(),
     ends: createWakeup(),
     timers: createWakeup(),
@@ -312,13 +312,13 @@ function createWakeups(onWork: Runtime['onWork']): GatewayDeps['wakeups'] {
   }
 }
 
-function announceWakeups(wakeup: Wakeup, onWork: (() => void) | undefined): Wakeup {
+function alsoCallOnWakeup(wakeup: Wakeup, onWork: (() => void) | undefined): Wakeup {
   if (onWork === undefined) return wakeup
-  const notify = (isUrgent?: boolean): void => {
+  const notifyAndAnnounce = (isUrgent?: boolean): void => {
     wakeup.notify(isUrgent)
     onWork()
   }
-  return { ...wakeup, notify }
+  return { ...wakeup, notify: notifyAndAnnounce }
 }
 
 function notifyAllWorkers(wakeups: Readonly<Record<string, Wakeup>>): void {

@@ -6,7 +6,7 @@ import type { AgentSkill, Hmac, Mailer, Offload } from '../contract/channel.ts'
 import type { AgentProfile, CallerVerifier, ChannelDeps } from '../contract/index.ts'
 import type { Database } from '../db/client.ts'
 import { createInstallations, type Seal } from '../db/installations.ts'
-import { createPeople } from '../db/known-people.ts'
+import { createKnownPeople } from '../db/known-people.ts'
 import { createOwnKeyStore } from '../db/own-keys.ts'
 import { createRecords } from '../db/records.ts'
 import { createRoomStore } from '../db/rooms.ts'
@@ -96,7 +96,7 @@ function createConnection(
     closedRooms,
     tasks,
     ttlStore: createTtlStore(database, { tenant, connection: key, seal: parts.seal }),
-    knownPeople: createPeople(database, { tenant, connection: key }),
+    knownPeople: createKnownPeople(database, { tenant, connection: key }),
     records: createRecords(database, { tenant, connection: key }),
     newId: parts.newId,
     maxCallMs: parts.maxCallMs,
@@ -210,12 +210,12 @@ function createOutsideTokenCheck(
 
 function agentProfile(agent: Agent): AgentProfile {
   const { slug, label = slug, description = `The agent ${label}.` } = agent
-  const skills = agent.skills ?? toolSkills(agent)
+  const skills = agent.skills ?? toolFactsToSkills(agent)
   const anything = { id: slug, name: label, description, tags: ['chat'] }
   return { slug, label, description, skills: skills.length === 0 ? [anything] : skills }
 }
 
-function toolSkills({ toolFacts = [] }: Agent): readonly AgentSkill[] {
+function toolFactsToSkills({ toolFacts = [] }: Agent): readonly AgentSkill[] {
   return toolFacts.map(({ name, description }) => ({
     id: name,
     name,

@@ -16,7 +16,7 @@ export type SweepDeps = {
 /** Of a round that comes every minute; what is left goes on in the next. */
 const deletionsMs = 10_000
 
-export async function sweepRound({ config, database, deps, log }: SweepDeps): Promise<void> {
+export async function runSweepRound({ config, database, deps, log }: SweepDeps): Promise<void> {
   const policy = { ...config.retention, idleMs: deps.turnPolicy.rotateAfterIdleMs }
   await sweepOnce(createSweepStore(database, config.tenant), policy, log)
   const erasing = { database, tenant: config.tenant, monotonicMs: deps.monotonicMs }

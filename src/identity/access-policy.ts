@@ -55,7 +55,7 @@ export interface AccessPolicy {
 
 export function createAccessPolicy(): AccessPolicy {
   const compiled = new WeakMap<AccessRule, EvidenceAccess>()
-  const compileAccessOnce = (rule: AccessRule): EvidenceAccess => {
+  const getCompiledAccess = (rule: AccessRule): EvidenceAccess => {
     const known = compiled.get(rule) ?? compileAccess(rule)
     compiled.set(rule, known)
     return known
@@ -73,7 +73,7 @@ export function createAccessPolicy(): AccessPolicy {
       if (block !== undefined)
         return { kind: 'refused', reason: 'blocked', rule: formatGrantRule(block), evidence: first }
       const proven = { verified: sender.verified, identities: valid }
-      const byConnection = decideByRuleAndGrant(compileAccessOnce(rule).decide(proven), {
+      const byConnection = decideByRuleAndGrant(getCompiledAccess(rule).decide(proven), {
         valid,
         grants,
         rule,
@@ -81,7 +81,7 @@ export function createAccessPolicy(): AccessPolicy {
       })
       if (byConnection.kind !== 'admitted' || own === undefined) return byConnection
       if (own.mode === 'closed') return { kind: 'refused', reason: 'agent_closed', rule: 'closed', evidence: first }
-      const byAgent = decideByRuleAndGrant(compileAccessOnce(own).decide(proven), {
+      const byAgent = decideByRuleAndGrant(getCompiledAccess(own).decide(proven), {
         valid,
         grants,
         rule: own,
@@ -146,7 +146,7 @@ function listApplicableGrants({ stored, connection, agent }: GrantContext): read
  * Grants that give a sender a role here. Only by evidence that is valid: what is carried and not trusted identifies
  * no sender. A caller that acts for another person brings no role of its own along.
  */
-export function roleGrants(sender: PolicySender, context: AccessContext): readonly StoredGrant[] {
+export function listRoleGrants(sender: PolicySender, context: AccessContext): readonly StoredGrant[] {
   const { valid } = collectValidEvidence(sender, context)
   const own = new Set(valid.filter((each) => delegatedSubjects(each).length === 0).map(({ subject }) => subject))
   return listApplicableGrants(context).filter(
@@ -157,7 +157,7 @@ export function roleGrants(sender: PolicySender, context: AccessContext): readon
 /** The strongest thing a stored grant makes of this person here; null: nothing. */
 export function strongestRole(sender: PolicySender, context: AccessContext): StoredGrant['role'] {
   if (context.stored.grants.length === 0) return null
-  const roles = roleGrants(sender, context).map((grant) => grant.role)
+  const roles = listRoleGrants(sender, context).map((grant) => grant.role)
   return (['admin', 'operator', 'viewer'] as const).find((role) => roles.includes(role)) ?? null
 }
 

@@ -88,7 +88,7 @@ function compileRules(rules: readonly EvidenceRule[]): CompiledRules {
         : rule.subject_prefix !== undefined
           ? getOrAddBucket(byPrefix, rule.subject_prefix)
           : anywhere
-    addRule(bucket, rule, rule.id ?? `rule ${index + 1}`)
+    addRuleToBucket(bucket, rule, rule.id ?? `rule ${index + 1}`)
   }
   // Only lengths that occur are looked up: a subject of five hundred delimiters costs no more than a short one.
   const lengths = [...new Set([...byPrefix.keys()].map((prefix) => prefix.length))]
@@ -115,7 +115,7 @@ function getOrAddBucket(table: Map<string, RuleBucket>, key: string): RuleBucket
   return known
 }
 
-function addRule(bucket: RuleBucket, rule: EvidenceRule, id: string): void {
+function addRuleToBucket(bucket: RuleBucket, rule: EvidenceRule, id: string): void {
   const key = issuerMethodKey(rule.issuer, rule.method)
   const outcomes = bucket.get(key) ?? {}
   bucket.set(key, outcomes)

@@ -35,7 +35,8 @@ export function readCallerContext(
   { newRoot, maxDepth = maxChainDepth }: { readonly newRoot: () => string; readonly maxDepth?: number },
 ): CallerReading {
   const given = readCallerHeaders(headers)
-  if (Object.values(given).every((value) => value === undefined)) return { ok: true, context: topOfChain(newRoot()) }
+  if (Object.values(given).every((value) => value === undefined))
+    return { ok: true, context: startCallerContext(newRoot()) }
   const { depth = '', user = '0', root } = given
   if (!wholeNumber.test(depth)) return rejectCallerHeader('depth', 'must be a whole number from 0')
   if (Number(depth) > maxDepth) return rejectCallerHeader('depth', `must be at most ${maxDepth}: the chain is too long`)
@@ -48,7 +49,9 @@ export function readCallerContext(
 function readChainStart({ agent, user = '0', host = 'self' }: CallerHeaderValues, root: string): CallerReading {
   if (agent !== undefined) return rejectCallerHeader('agent', 'cannot be given at depth 0')
   if (host !== 'self') return rejectCallerHeader('host', 'must be self at depth 0')
-  return user === '0' ? { ok: true, context: topOfChain(root) } : rejectCallerHeader('user', 'must be 0 at depth 0')
+  return user === '0'
+    ? { ok: true, context: startCallerContext(root) }
+    : rejectCallerHeader('user', 'must be 0 at depth 0')
 }
 
 function readChainHop({ agent, host, root }: CallerHeaderValues, depth: number, user: number): CallerReading {
@@ -63,7 +66,7 @@ function readChainHop({ agent, host, root }: CallerHeaderValues, depth: number, 
   }
 }
 
-export function topOfChain(root: string): CallerContext {
+export function startCallerContext(root: string): CallerContext {
   return { caller_agent: null, caller_user: 0, caller_host: 'self', chain_depth: 0, chain_root: root }
 }
 
@@ -171,7 +174,7 @@ export function nextAgentChain(
 }
 
 /** A position in a chain that another gateway counted. Undefined at its top, and below the last allowed position. */
-export function agentChainAt(depth: number, ceiling = defaultMaxHops): AgentChain | undefined {
+export function createAgentChain(depth: number, ceiling = defaultMaxHops): AgentChain | undefined {
   if (depth < 1 || depth > ceiling) return undefined
   return { hop: depth, max_hops: ceiling, is_final: depth === ceiling }
 }

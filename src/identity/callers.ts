@@ -1,9 +1,9 @@
 // Authenticates callers of an agent over an API: token, then call chain, and only then is the token's use noted.
 
 import { type Bearer, bearerChallenge, bearerErrorCode, type TokenRequirements } from '../contract/caller.ts'
-import { bearerMay, type CallerResult, type CallerVerifier, type RejectReason } from '../contract/index.ts'
+import { type CallerResult, type CallerVerifier, hasBearerScope, type RejectReason } from '../contract/index.ts'
 import { type TokenHolder, tokenDigits } from '../db/tokens.ts'
-import { agentChainAt, readCallerContext } from './call-chain.ts'
+import { createAgentChain, readCallerContext } from './call-chain.ts'
 import type { ExternalTokenVerifier } from './issuers/external-tokens.ts'
 import { findToken, isOwnToken, parseBearerHeader, type TokenDeps } from './tokens.ts'
 
@@ -25,7 +25,7 @@ type CallerDeps = Pick<TokenDeps, 'tokens' | 'hash'> & {
 type VerifiedBearer = { readonly bearer: Bearer; readonly use: () => Promise<boolean> }
 
 export function createCallerService(deps: CallerDeps): CallerVerifier {
-  const challenge: CallerVerifier['challenge'] = (reason, { scope, resource } = {}) =>
+  const createBearerChallenge: CallerVerifier['challenge'] = (reason, { scope, resource } = {}) =>
     bearerChallenge({
       reason,
       ...(deps.realm === undefined ? {} : { realm: deps.realm }),
@@ -39,18 +39,18 @@ export function createCallerService(deps: CallerDeps): CallerVerifier {
     return {
       kind: 'rejected',
       reason,
-      ...(bearerErrorCode(reason) === undefined ? {} : { challenge: challenge(reason, at) }),
+      ...(bearerErrorCode(reason) === undefined ? {} : { challenge: createBearerChallenge(reason, at) }),
     }
   }
   return {
-    challenge,
+    challenge: createBearerChallenge,
     async identify(headers, agent, wish = {}) {
       const authorization = headers['authorization']
       if (authorization === undefined) return identifyWithChain(headers, undefined)
       // A caller that shows a token is taken for its holder or refused, never for another caller.
       const held = await verifyBearer(deps, parseBearerHeader(authorization) ?? '', agent, wish)
       if (typeof held === 'string') return rejectBearer(held, wish)
-      if (wish.scope !== undefined && !bearerMay(held.bearer, wish.scope))
+      if (wish.scope !== undefined && !hasBearerScope(held.bearer, wish.scope))
         return rejectBearer('insufficient_scope', wish)
       const outcome = identifyWithChain(headers, held.bearer)
       if (outcome.kind !== 'identified') return outcome
@@ -101,7 +101,7 @@ function identifyWithChain(headers: Readonly<Record<string, string>>, bearer: Be
     bearer,
     // Without a root there is nothing to be told: the request is the beginning of whatever comes of it.
     caller: context.chain_root === '' ? undefined : context,
-    agentChain: agentChainAt(context.chain_depth),
+    agentChain: createAgentChain(context.chain_depth),
   }
 }
 

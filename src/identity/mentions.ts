@@ -31,13 +31,15 @@ const handle = new RegExp(before.source + name.source + host.source + after.sour
  * The text with its code replaced by a sign that is in no name and before no mention: code counts as something said, and
  * becomes part of nothing. As long as the text; beyond what is searched, code is not looked for.
  */
-function hideCode(text: string): string {
-  const maskCode = (hidden: string) => '#'.repeat(hidden.length)
-  return text.slice(0, maxSearched).replace(fence, maskCode).replace(span, maskCode) + text.slice(maxSearched)
+function maskCodeInText(text: string): string {
+  const repeatHashSign = (hidden: string) => '#'.repeat(hidden.length)
+  return (
+    text.slice(0, maxSearched).replace(fence, repeatHashSign).replace(span, repeatHashSign) + text.slice(maxSearched)
+  )
 }
 
 export function mentionsIn(text: string): readonly TextMention[] {
-  const searched = hideCode(text.slice(0, maxSearched))
+  const searched = maskCodeInText(text.slice(0, maxSearched))
   const mentions: TextMention[] = []
   let end = 0
   let isLeading = true
@@ -85,7 +87,7 @@ export function defuseMentions(text: string, treatmentOf: (name: WrittenName) =>
   let defused = ''
   let end = 0
   // Found where code is hidden, changed where it is not: both are of one length.
-  for (const match of hideCode(text).matchAll(writtenName)) {
+  for (const match of maskCodeInText(text).matchAll(writtenName)) {
     const [found, name = '', domain] = match
     const asWritten = { local: name, ...(domain === undefined ? {} : { domain }) }
     const treatment = rooms.has(name.toLowerCase()) ? 'defuse' : treatmentOf(asWritten)

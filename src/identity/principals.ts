@@ -308,7 +308,7 @@ export async function can(principal: ExecutionPrincipal, capability: string, use
 export type CapabilityCheck = { readonly can: (principal: Fields, capability: string) => Promise<boolean> }
 
 /** A principal that cannot be read may do nothing: reading it throws, and the asker takes that for a no. */
-export function capabilityCheck(userHas: UserHas): CapabilityCheck {
+export function createCapabilityCheck(userHas: UserHas): CapabilityCheck {
   return {
     async can({ role, ...facts }, capability) {
       const principal = createPrincipal(facts)

@@ -37,14 +37,14 @@ export function createEvidenceResolver(): PrincipalResolver {
   return {
     resolve(_sender, { evidence, links, ...context }) {
       const linked = links.find((link) => link.subject === evidence.subject)
-      const principal = bearerPrincipal(evidence, context.agent) ?? externalPerson(evidence, context)
+      const principal = bearerPrincipal(evidence, context.agent) ?? createExternalPrincipal(evidence, context)
       return { id: linked?.principal ?? evidence.subject, principal }
     },
   }
 }
 
 /** Connection ids are slugs, so the first colon ends them: no two people on any two connections share a key. */
-export function externalPerson(evidence: IdentityEvidence, context: ResolutionContext): ExecutionPrincipal {
+export function createExternalPrincipal(evidence: IdentityEvidence, context: ResolutionContext): ExecutionPrincipal {
   const { agent, connector, provider, workspace } = context
   const audience = {
     id: `${provider}:${workspace}`,
@@ -92,7 +92,7 @@ function externalTokenPrincipal(
 }
 
 /** True for a token that was made for one agent, when another one is to answer: routed by a mention, or asked by that one. */
-export function isForOtherAgent({ proof, claims }: IdentityEvidence, agent: string): boolean {
+export function isTokenForOtherAgent({ proof, claims }: IdentityEvidence, agent: string): boolean {
   if (proof.type !== 'bearer-token') return false
   const meant = claimsSchema.parse(claims ?? {}).agent
   return meant !== undefined && meant !== agent

@@ -75,7 +75,7 @@ async function admitForwardedEvidence(
       ? 'EV_TTL'
       : ((await findSignatureFault(attestations, carried, { issuer, audience, messageId })) ??
         // The look-up may have taken its time: what expired meanwhile is expired.
-        evidenceFault(checkEvidence(carried, { ...context, now: now() })))
+        evidenceCheckToFault(checkEvidence(carried, { ...context, now: now() })))
     if (fault === undefined) return stripSignatureAndDelegation(checked.evidence, issuer)
     code = fault
   }
@@ -94,7 +94,7 @@ async function findSignatureFault(
   }
 }
 
-function evidenceFault(check: EvidenceCheck): EvidenceCode | undefined {
+function evidenceCheckToFault(check: EvidenceCheck): EvidenceCode | undefined {
   return check.ok ? undefined : check.code
 }
 
@@ -183,7 +183,7 @@ function hasTrustExpired({ not_after }: TrustedIssuer, now: number): boolean {
 }
 
 /** Trust without a verifier of signatures would be trust in a name. */
-export function configuredIssuers(
+export function readConfiguredTrustedIssuers(
   entries: readonly TrustedIssuer[],
   hasVerifier: boolean,
   problems: string[],

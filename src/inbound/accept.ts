@@ -1,6 +1,6 @@
 // Accepts inbound events: each becomes a stored row, deduplicated and queued in its conversation. Only then is it acknowledged.
 
-import { recipientLane } from '../contract/delivery.ts'
+import { recipientOrderKey } from '../contract/delivery.ts'
 import type { Bounce, OnceClaim } from '../contract/inbound-event.ts'
 import {
   type Connection,
@@ -16,12 +16,12 @@ import type { TaskClaim } from '../contract/tasks.ts'
 import type { InboxOutcome } from '../db/inbox.ts'
 import type { DraftRouting, DraftTask, InboxDraft } from '../db/inbox-row.ts'
 import type { RecordChanges } from '../db/records.ts'
-import { ownThread, sharedThread } from '../db/thread-names.ts'
+import { platformThreadName, sendersThreadName } from '../db/thread-names.ts'
 import { cleanText } from '../lib/clean-text.ts'
 import { isGatewayError } from '../lib/errors.ts'
 import type { JsonObject } from '../lib/json-value.ts'
 import { safeHtml } from '../markdown/index.ts'
-import { besideThread, parseChatCommand, plainThread } from './chat-command.ts'
+import { escapeControlThread, parseChatCommand, toControlThread } from './chat-command.ts'
 import type { Committer } from './group-commit.ts'
 import { redactRaw } from './stored-copy.ts'
 
@@ -54,45 +54,49 @@ export async function acceptDrafts(
   deps: Pick<AcceptDeps, 'committer'>,
   given: readonly InboxDraft[],
 ): Promise<readonly AcceptResult[]> {
-  const drafts = given.length > 1 ? withSharedEventId(given) : given
+  const drafts = given.length > 1 ? shareFirstEventId(given) : given
   try {
-    return (await commit(deps, drafts)).map(toAcceptResult)
+    return (await commitDrafts(deps, drafts)).map(toAcceptResult)
   } catch (error) {
     if (!isGatewayError(error, 'storage_refused_row')) throw error
     // The database cannot hold this content. Keep the receipt without it: nothing authenticated vanishes.
-    return (await commitRefused(deps, drafts)).map(toAcceptResult)
+    return (await commitWithoutRefusedContent(deps, drafts)).map(toAcceptResult)
   }
 }
 
 /** What came together shares the proofs that count once: none of it is the replay of another. */
-function withSharedEventId(drafts: readonly InboxDraft[]): readonly InboxDraft[] {
+function shareFirstEventId(drafts: readonly InboxDraft[]): readonly InboxDraft[] {
   const [first, ...others] = drafts
-  const share = (draft: InboxDraft): InboxDraft => (draft.once && first ? { ...draft, eventId: first.id } : draft)
-  return first === undefined ? drafts : [first, ...others.map(share)]
+  const shareEventId = (draft: InboxDraft): InboxDraft =>
+    draft.once && first ? { ...draft, eventId: first.id } : draft
+  return first === undefined ? drafts : [first, ...others.map(shareEventId)]
 }
 
 /** All that it changes, or nothing: the operator who asks for it is there to be told. */
-export async function acceptWhole(deps: Pick<AcceptDeps, 'committer'>, draft: InboxDraft): Promise<AcceptResult> {
-  const [outcome] = await commit(deps, [draft])
+export async function acceptAllOrNothing(
+  deps: Pick<AcceptDeps, 'committer'>,
+  draft: InboxDraft,
+): Promise<AcceptResult> {
+  const [outcome] = await commitDrafts(deps, [draft])
   return toAcceptResult(outcome ?? { kind: 'again' })
 }
 
 /** The database does not say whose content it is: each is tried without its own, so that the others keep theirs if they can. */
-async function commitRefused(
+async function commitWithoutRefusedContent(
   deps: Pick<AcceptDeps, 'committer'>,
   drafts: readonly InboxDraft[],
 ): Promise<readonly InboxOutcome[]> {
   for (let guilty = 0; drafts.length > 1 && guilty < drafts.length; guilty += 1) {
     try {
-      return await commit(
+      return await commitDrafts(
         deps,
-        drafts.map((draft, index) => (index === guilty ? withoutContent(draft) : draft)),
+        drafts.map((draft, index) => (index === guilty ? omitDraftContent(draft) : draft)),
       )
     } catch (error) {
       if (!isGatewayError(error, 'storage_refused_row')) throw error
     }
   }
-  return commit(deps, drafts.map(withoutContent))
+  return commitDrafts(deps, drafts.map(omitDraftContent))
 }
 
 /** What is kept of an inbound event; `content` tells apart what has no delivery id of its own. */
@@ -124,22 +128,22 @@ export function createRejectedEventDraft(
     // The names of a thread that got another one: the statement gives its conversations that name too.
     candidates: rejected.renamed === undefined ? [] : [rejected.renamed.from, rejected.renamed.to],
     raw: rejected.raw === null ? undefined : redactRaw(rejected.raw),
-    bounce: rejected.bounce === undefined ? undefined : plainBounce(rejected.bounce),
-    recordWrites: unlessEmpty(rejected.recordWrites),
-    protocolReplies: unlessEmpty(rejected.protocolReplies)?.map((send) => ({
+    bounce: rejected.bounce === undefined ? undefined : cleanBounce(rejected.bounce),
+    recordWrites: undefinedIfEmpty(rejected.recordWrites),
+    protocolReplies: undefinedIfEmpty(rejected.protocolReplies)?.map((send) => ({
       ...send,
       id: deps.newId(),
-      orderKey: recipientLane(send.orderKey),
+      orderKey: recipientOrderKey(send.orderKey),
     })),
-    cancelPending: rejected.cancelPending && recipientLane(rejected.cancelPending.orderKeyPrefix),
+    cancelPending: rejected.cancelPending && recipientOrderKey(rejected.cancelPending.orderKeyPrefix),
     isAccountDeleted: rejected.isAccountDeleted || undefined,
-    once: storableClaims(rejected.once),
+    once: limitOnceClaims(rejected.once),
     bytes: JSON.stringify([rejected.raw, rejected.recordWrites, rejected.protocolReplies]).length,
   }
 }
 
 /** What another replica claimed in the same instant is stored; asked once more, it says under which id. */
-async function commit(
+async function commitDrafts(
   { committer }: Pick<AcceptDeps, 'committer'>,
   drafts: readonly InboxDraft[],
 ): Promise<readonly InboxOutcome[]> {
@@ -173,7 +177,7 @@ function toAcceptResult(outcome: InboxOutcome): AcceptResult {
   }
 }
 
-export function messageDraft(
+export function createMessageDraft(
   deps: Pick<AcceptDeps, 'newId'>,
   event: InboundMessage,
   context: AcceptContext,
@@ -184,8 +188,8 @@ export function messageDraft(
   // A deletion may quote what it takes back.
   const kept = channel?.event === 'delete' ? undefined : redactRaw(raw)
   const isControl = parseChatCommand(event.message, context.controlNames) !== undefined
-  const named = plainThread(event.thread)
-  const thread = isControl ? besideThread(named) : named
+  const named = escapeControlThread(event.thread)
+  const thread = isControl ? toControlThread(named) : named
   const mustReplyIndividually =
     route?.mustReplyIndividually ?? event.mustReplyIndividually ?? (isControl ? 'command' : undefined)
   return {
@@ -193,7 +197,7 @@ export function messageDraft(
     agent: route?.agent ?? event.agent,
     kind: mustReplyIndividually ?? 'message',
     dedupe: dedupeKey(event),
-    content: contentKey(event),
+    content: messageContentKey(event),
     recipient: message.recipient,
     subject: event.subject,
     mustReplyIndividually,
@@ -219,13 +223,13 @@ export function messageDraft(
     isExclusive: (!isControl && event.isExclusive) || undefined,
     isControl: isControl || undefined,
     debounceMs: (!isControl && event.debounceMs) || undefined,
-    routing: route && draftRouting(event, route),
-    task: event.task && draftTask(event.task),
+    routing: route && toDraftRouting(event, route),
+    task: event.task && toDraftTask(event.task),
     // What a command is answered with is no part of the conversation it is about.
-    aliases: isControl ? undefined : unlessEmpty(thread.aliases),
-    rawBlobs: unlessEmpty(event.rawBlobs?.filter((ref) => uuid.test(ref))),
-    recordWrites: unlessEmpty(event.recordWrites),
-    once: storableClaims(event.once),
+    aliases: isControl ? undefined : undefinedIfEmpty(thread.aliases),
+    rawBlobs: undefinedIfEmpty(event.rawBlobs?.filter((ref) => uuid.test(ref))),
+    recordWrites: undefinedIfEmpty(event.recordWrites),
+    once: limitOnceClaims(event.once),
   }
 }
 
@@ -233,14 +237,14 @@ export function messageDraft(
 const maxClaimMs = 200 * 24 * 60 * 60 * 1000
 const maxClaims = 32
 
-function storableClaims(once?: readonly OnceClaim[]): readonly OnceClaim[] | undefined {
-  return unlessEmpty(once)
+function limitOnceClaims(once?: readonly OnceClaim[]): readonly OnceClaim[] | undefined {
+  return undefinedIfEmpty(once)
     ?.slice(0, maxClaims)
     .map(({ key, forMs }) => ({ key, forMs: Math.min(forMs, maxClaimMs) }))
 }
 
 /** Nothing proves who sent it: it is in no conversation and no lane, and its row is its end. */
-export function refusedDraft(
+export function createRefusedDraft(
   deps: Pick<AcceptDeps, 'newId'>,
   event: InboundMessage,
   context: AcceptContext,
@@ -248,10 +252,10 @@ export function refusedDraft(
 ): InboxDraft {
   const nowhere = { candidates: [], aliases: undefined, rawBlobs: undefined, recordWrites: undefined, once: undefined }
   const nothing = { routing: undefined, task: undefined, replyTo: undefined }
-  return { ...messageDraft(deps, event, context), ...nowhere, ...nothing, state: 'refused', reason }
+  return { ...createMessageDraft(deps, event, context), ...nowhere, ...nothing, state: 'refused', reason }
 }
 
-function draftTask({ known, contextId, dialect, metadata }: TaskClaim): DraftTask {
+function toDraftTask({ known, contextId, dialect, metadata }: TaskClaim): DraftTask {
   return { known: known ?? null, contextId, dialect, metadata: metadata ?? {} }
 }
 
@@ -260,11 +264,11 @@ function draftTask({ known, contextId, dialect, metadata }: TaskClaim): DraftTas
  * changes whom another person talks with. Where the platform confirms the thread it also counts for every participant, once
  * they are let in.
  */
-function draftRouting({ thread, subject }: InboundMessage, { isSticky, isAddressed, agents }: Route): DraftRouting {
+function toDraftRouting({ thread, subject }: InboundMessage, { isSticky, isAddressed, agents }: Route): DraftRouting {
   const named = thread.candidates[0] ?? thread.newThreadKey
   return {
-    own: subject === undefined ? null : ownThread(subject, named),
-    thread: thread.platformVerified ? sharedThread(named) : null,
+    own: subject === undefined ? null : sendersThreadName(subject, named),
+    thread: thread.platformVerified ? platformThreadName(named) : null,
     isSticky,
     isAddressed,
     agents,
@@ -294,7 +298,7 @@ function emptyDraft(
   }
 }
 
-function withoutContent(draft: InboxDraft): InboxDraft {
+function omitDraftContent(draft: InboxDraft): InboxDraft {
   const nothing = { message: undefined, raw: undefined, replyTo: undefined, platformAt: undefined, bounce: undefined }
   const unchanged = { recordWrites: undefined, protocolReplies: undefined, cancelPending: undefined }
   const kept = { aliases: undefined, rawBlobs: undefined, isAccountDeleted: undefined }
@@ -302,12 +306,12 @@ function withoutContent(draft: InboxDraft): InboxDraft {
 }
 
 /** What is not said is not sent: an empty list is nothing said. */
-function unlessEmpty<Item>(list: readonly Item[] = []): readonly Item[] | undefined {
+function undefinedIfEmpty<Item>(list: readonly Item[] = []): readonly Item[] | undefined {
   return list.length === 0 ? undefined : list
 }
 
 /** The reporting server chose the words: a code is kept, and a time that is one. */
-function plainBounce({ clientId, kind, reason, at }: Bounce): Bounce {
+function cleanBounce({ clientId, kind, reason, at }: Bounce): Bounce {
   const instant = new Date(at)
   return {
     clientId: cleanText(clientId),
@@ -359,7 +363,7 @@ export function operationKey(deliveryId: string): string {
 }
 
 /** What the message says, for telling a redelivery from another body under the same id. */
-function contentKey(event: InboundMessage): string {
+function messageContentKey(event: InboundMessage): string {
   if (event.isOnceById === true) return 'by its id'
   return JSON.stringify([event.subject ?? null, event.message.parts, event.message.channel?.command ?? null])
 }

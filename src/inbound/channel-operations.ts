@@ -4,14 +4,14 @@
 import type { OperationResult } from '../contract/index.ts'
 import type { Operation, OperationChange } from '../contract/optional-verbs.ts'
 import type { AcceptResult } from '../contract/results.ts'
-import { areStorable } from '../db/records.ts'
+import { areChangesStorable } from '../db/records.ts'
 import { GatewayError } from '../lib/errors.ts'
 import type { JsonObject } from '../lib/json-value.ts'
 import { withTimeout } from '../lib/time.ts'
 import type { GatewayConnection } from '../turns/gateway-connection.ts'
-import { acceptWhole, createRejectedEventDraft, operationKey } from './accept.ts'
+import { acceptAllOrNothing, createRejectedEventDraft, operationKey } from './accept.ts'
 import type { ReceiveServices } from './receive-services.ts'
-import { acceptContext, reportAcceptance, startRequestTrace } from './store-events.ts'
+import { createAcceptContext, reportAcceptance, startRequestTrace } from './store-events.ts'
 
 /** `by`: who asks, as the audit log names them. */
 export type Asked = { readonly name: string; readonly input: JsonObject; readonly by: string }
@@ -23,8 +23,8 @@ export type Done = { readonly value: JsonObject; readonly inboxId?: string; read
 const maxChanges = 5000
 const patienceMs = 30_000
 
-export async function operate(deps: ReceiveServices, at: GatewayConnection, asked: Asked): Promise<Done> {
-  const operation = operationAt(at, asked.name)
+export async function runChannelOperation(deps: ReceiveServices, at: GatewayConnection, asked: Asked): Promise<Done> {
+  const operation = findChannelOperation(at, asked.name)
   const facts = { connection: at.connection, at: new Date(deps.now()).toISOString() }
   const { value, change } = await withOperationTimeout(operation(asked.input, facts))
   if (change === undefined) return { value }
@@ -34,7 +34,7 @@ export async function operate(deps: ReceiveServices, at: GatewayConnection, aske
   return { value, inboxId: acceptance.inboxId, ...(acceptance.kind === 'accepted' ? {} : { isRepeat: true }) }
 }
 
-function operationAt({ adapter }: GatewayConnection, name: string): Operation {
+function findChannelOperation({ adapter }: GatewayConnection, name: string): Operation {
   const known = adapter.admin ?? {}
   const operation = Object.hasOwn(known, name) ? known[name] : undefined
   if (operation !== undefined) return operation
@@ -55,16 +55,16 @@ async function acceptOperation(
   const { recordWrites = [], protocolReplies = [] } = change
   if (recordWrites.length + protocolReplies.length > maxChanges)
     throw new GatewayError('bad_request', `it would change more than ${maxChanges} things at once; ask for less`)
-  if (!areStorable(change, maxChanges))
+  if (!areChangesStorable(change, maxChanges))
     throw new GatewayError('bad_request', 'a name or a text in it is too long to be kept; shorten it')
   // Not in the commit, and so before it: an operator who asks again says it again, and that changes nothing.
   if (roomStatus !== undefined) await at.noteRoomStatus(roomStatus, subject)
   const entry = startRequestTrace(deps, undefined)
-  const context = acceptContext(at, entry)
+  const context = createAcceptContext(at, entry)
   const raw = { operation: name, by, input }
   const draft = createRejectedEventDraft(deps, { ...change, raw, subject, state: 'ignored', content: '' }, context)
   // Of a kind of its own: it is no inbound event, and is never read again as one.
-  const acceptance = await acceptWhole(deps, { ...draft, kind: 'operation', dedupe: operationKey(deliveryId) })
+  const acceptance = await acceptAllOrNothing(deps, { ...draft, kind: 'operation', dedupe: operationKey(deliveryId) })
   if (acceptance.kind === 'accepted' && (change.protocolReplies ?? []).length > 0) deps.wakeups.sends.notify()
   reportAcceptance(deps, at, entry, { meant: 'ignored', reason, acceptance })
   return acceptance

@@ -121,28 +121,28 @@ export function createGroupCommit(
         const own: InboxOutcome[] = []
         for (const end = at + drafts.length; at < end; at += 1) own.push(outcomes[at] ?? { kind: 'again' })
         for (const [index, request] of requests.entries()) {
-          endWait(request)
+          endWaitForCommit(request)
           request.resolve(index === 0 ? own : own.map(asCopy))
         }
       }
     } catch (error) {
       onFailed?.()
-      if (batch.length > 1 && mayBeOneRow(error)) {
+      if (batch.length > 1 && mayBeCausedByOneRow(error)) {
         const half = Math.ceil(batch.length / 2)
         await commitBatch(batch.slice(0, half))
         await commitBatch(batch.slice(half))
         return
       }
-      const reason = isGatewayError(error) ? error : acceptUnavailable('could not be stored', error)
+      const reason = isGatewayError(error) ? error : acceptUnavailableError('could not be stored', error)
       for (const { requests } of batch)
         for (const request of requests) {
-          endWait(request)
+          endWaitForCommit(request)
           request.reject(reason)
         }
     }
   }
 
-  const endWait = ({ connectionKey, rows, bytes, deadline }: WaitingRequest): void => {
+  const endWaitForCommit = ({ connectionKey, rows, bytes, deadline }: WaitingRequest): void => {
     clearTimeout(deadline)
     waitingBytes -= bytes
     const left = (rowsByConnection.get(connectionKey) ?? 0) - rows
@@ -154,7 +154,7 @@ export function createGroupCommit(
     isAnswered: () => hanging < limits.maxHanging,
     commit(drafts) {
       if (hanging >= limits.maxHanging)
-        return Promise.reject(acceptUnavailable('cannot be stored: the database does not answer'))
+        return Promise.reject(acceptUnavailableError('cannot be stored: the database does not answer'))
       const [first] = drafts
       if (first === undefined) return Promise.resolve([])
       const connectionKey = JSON.stringify([first.tenant, first.connection])
@@ -163,7 +163,7 @@ export function createGroupCommit(
       for (const draft of drafts) bytes += draft.bytes
       const rowsOfConnection = (rowsByConnection.get(connectionKey) ?? 0) + drafts.length
       if (waitingBytes + bytes > limits.maxWaitingBytes || rowsOfConnection > limits.maxWaitingPerConnection)
-        return Promise.reject(overloaded())
+        return Promise.reject(overloadedError())
       waitingBytes += bytes
       rowsByConnection.set(connectionKey, rowsOfConnection)
       const rows = waiting.get(key) ?? { drafts, bytes, requests: [] }
@@ -173,8 +173,8 @@ export function createGroupCommit(
           rows.requests.splice(rows.requests.indexOf(request), 1)
           // No request waits for it any more and it will be delivered again: an outage must not fill the memory with it.
           if (rows.requests.length === 0 && waiting.get(key) === rows) waiting.delete(key)
-          endWait(request)
-          reject(acceptUnavailable('was not stored in time'))
+          endWaitForCommit(request)
+          reject(acceptUnavailableError('was not stored in time'))
         }, limits.deadlineMs)
         const request = { connectionKey, rows: drafts.length, bytes, deadline, resolve, reject }
         rows.requests.push(request)
@@ -185,7 +185,7 @@ export function createGroupCommit(
 }
 
 /** 57014 is the statement deadline: the batch may hold one row that is slow by itself. */
-function mayBeOneRow(error: unknown): boolean {
+function mayBeCausedByOneRow(error: unknown): boolean {
   if (!isGatewayError(error)) return false
   return error.code === 'storage_refused_row' || error.details['sqlstate'] === '57014'
 }
@@ -202,12 +202,12 @@ function asCopy(outcome: InboxOutcome): InboxOutcome {
   return outcome.kind === 'accepted' ? { ...outcome, kind: 'duplicate' } : outcome
 }
 
-function acceptUnavailable(what: string, cause?: unknown): GatewayError {
+function acceptUnavailableError(what: string, cause?: unknown): GatewayError {
   const message = `[inbound] the message ${what}; deliver it again`
   return new GatewayError('storage_unavailable', message, { retryable: true, cause })
 }
 
-function overloaded(): GatewayError {
+function overloadedError(): GatewayError {
   const message = '[inbound] too many messages wait to be stored; deliver again later'
   return new GatewayError('storage_overloaded', message, { retryable: true })
 }

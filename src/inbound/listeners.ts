@@ -62,15 +62,15 @@ export function runListeners(deps: ListenersDeps): RunningListeners {
 type Watch = { readonly stop: AbortSignal; readonly report: (state: ListenerState) => void }
 
 async function runListener(deps: ListenersDeps, at: GatewayConnection, { stop, report }: Watch): Promise<void> {
-  const listening = await untilOpen(deps, at, { stop, report })
+  const listening = await openListener(deps, at, { stop, report })
   if (listening === undefined) return
   report({ connection: at.key, state: 'listening', address: listening.address })
-  await untilStopped(stop)
+  await waitUntilStopped(stop)
   await listening.stop()
 }
 
 /** Undefined: told to stop before the port was open. */
-async function untilOpen(
+async function openListener(
   deps: ListenersDeps,
   at: GatewayConnection,
   { stop, report }: Watch,
@@ -83,7 +83,7 @@ async function untilOpen(
     } catch (error) {
       if (stop.aborted) return undefined
       failures += 1
-      const { code, problem, ...facts } = whyClosed(error)
+      const { code, problem, ...facts } = describeListenFailure(error)
       // Said once for each reason: a port that is taken may be taken for days.
       if (reported !== code) deps.log.warn('listener_failed', { connection, code, problem, ...facts })
       reported = code
@@ -101,7 +101,11 @@ const remedies: Readonly<Record<string, string>> = {
 }
 
 /** A code of the operating system says more than the class of the exception; its message may quote anything. */
-function whyClosed(error: unknown): { readonly code: string; readonly problem: string; readonly at?: string | null } {
+function describeListenFailure(error: unknown): {
+  readonly code: string
+  readonly problem: string
+  readonly at?: string | null
+} {
   const { code = 'internal', ...facts } = errorLogFields(error, 'internal')
   const own = error instanceof Error && 'code' in error ? String(error.code) : undefined
   const remedy = own === undefined ? undefined : remedies[own]
@@ -113,7 +117,7 @@ function whyClosed(error: unknown): { readonly code: string; readonly problem: s
   }
 }
 
-function untilStopped(stop: AbortSignal): Promise<void> {
+function waitUntilStopped(stop: AbortSignal): Promise<void> {
   if (stop.aborted) return Promise.resolve()
   return new Promise((resolve) => stop.addEventListener('abort', () => resolve(), { once: true }))
 }

@@ -7,32 +7,32 @@ import type { AcceptResult } from '../contract/results.ts'
 import type { Db } from '../db/client.ts'
 import type { Resubmission } from '../db/receipts.ts'
 import { findReceipt, findRejectedEvent, markEventRedriven, resubmitMessage } from '../db/receipts.ts'
-import { changesAnything } from '../db/records.ts'
+import { hasRecordChanges } from '../db/records.ts'
 import { newTraceId } from '../lib/ids.ts'
 import { errorLogFields, type Log } from '../lib/log.ts'
-import { isWatched } from '../turns/admit.ts'
+import { answersEachRequest } from '../turns/admit.ts'
 import { hasFiles } from '../turns/file-part.ts'
 import type { GatewayConnection } from '../turns/gateway-connection.ts'
 import type { Wakeups } from '../turns/services.ts'
-import { claimFiles } from '../turns/turn-files.ts'
+import { claimFilesOfEvents } from '../turns/turn-files.ts'
 import type { ReceiveServices } from './receive-services.ts'
 import {
   chargeUnprovenMessages,
   countMessageBytes,
-  isOpen,
+  isOpenToAnyone,
   judgeSenders,
-  needsJudging,
+  needsSenderJudgement,
   type SenderLimits,
   type Spent,
   tooManyMessages,
 } from './sender-limits.ts'
 import {
   isRejectedRaw,
-  keepUnreadable,
   type RequestTrace,
   startRequestTrace,
   storeEvents,
   storeRejectedEvent,
+  storeUnreadableEvent,
   type Unreadable,
 } from './store-events.ts'
 import { maxStrangerBytes } from './stored-copy.ts'
@@ -101,9 +101,9 @@ export async function acceptMessages(
       return [{ kind: 'refused', reason: tooManyMessages }]
     }
     const bytes = countMessageBytes(messages)
-    const judged = needsJudging(at, messages, bytes) ? await judgeSenders(deps, at, messages, bytes) : undefined
-    if (judged?.kind === 'spent') return [{ kind: 'refused', reason: reportSpent(deps, at, judged, entry).reason }]
-    const claimed = await claimFiles(deps, at, judged?.events ?? messages)
+    const judged = needsSenderJudgement(at, messages, bytes) ? await judgeSenders(deps, at, messages, bytes) : undefined
+    if (judged?.kind === 'spent') return [{ kind: 'refused', reason: reportOverLimit(deps, at, judged, entry).reason }]
+    const claimed = await claimFilesOfEvents(deps, at, judged?.events ?? messages)
     if (claimed.kind !== 'claimed') return [{ kind: 'refused', reason: claimed.code }]
     return await storeEvents(deps, at, claimed.events, entry)
   } catch (error) {
@@ -135,7 +135,7 @@ function reportFailure(
 }
 
 /** Counted, and said by the log once a day: a flood does not fill the log either. */
-function reportSpent(
+function reportOverLimit(
   deps: { readonly meter: Meter },
   at: GatewayConnection,
   spent: Spent,
@@ -152,7 +152,7 @@ async function verifyRequest(
   { entry, isPulled }: { readonly entry: RequestTrace; readonly isPulled: boolean },
 ): Promise<Received> {
   // For every sender: what is left of the disk is for what has been taken already.
-  if (isOpen(at) && (await deps.room?.()) === 'full') {
+  if (isOpenToAnyone(at) && (await deps.room?.()) === 'full') {
     deps.meter.received(at.key, 'later', 'storage_full')
     return { kind: 'later', reason: 'storage_full', trace: entry.trace }
   }
@@ -172,7 +172,7 @@ async function verifyRequest(
       const { reason, remedy } = verified
       const who = verified.subject === undefined ? { isUnproven: true } : {}
       // It is refused for good either way: beyond the day's share it is not written down any more.
-      if ((await spentBy(deps, at, request, verified)) !== undefined) {
+      if ((await chargeUnprovenDelivery(deps, at, request, verified)) !== undefined) {
         deps.meter.received(at.key, 'spent', reason)
         return { kind: 'rejected_event', reason, remedy, acceptances: [], ...who }
       }
@@ -180,9 +180,9 @@ async function verifyRequest(
       return { kind: 'rejected_event', reason, remedy, acceptances: [acceptance], ...who }
     }
     case 'unreadable': {
-      const spent = await spentBy(deps, at, request, verified)
-      if (spent !== undefined) return reportSpent(deps, at, spent, entry)
-      const acceptance = await keepUnreadable(deps, at, request, { verified, entry })
+      const spent = await chargeUnprovenDelivery(deps, at, request, verified)
+      if (spent !== undefined) return reportOverLimit(deps, at, spent, entry)
+      const acceptance = await storeUnreadableEvent(deps, at, request, { verified, entry })
       const { reason, remedy } = verified
       return { kind: 'unreadable', reason, ...(remedy === undefined ? {} : { remedy }), acceptances: [acceptance] }
     }
@@ -201,7 +201,7 @@ async function applySenderLimits(
   events: readonly InboundEvent[],
   { entry, isPulled }: { readonly entry: RequestTrace; readonly isPulled: boolean },
 ): Promise<Received | undefined> {
-  const mayComeLater = at.adapter.capabilities.redelivers === true || isWatched(at)
+  const mayComeLater = at.adapter.capabilities.redelivers === true || answersEachRequest(at)
   // What comes again by itself waits where it is fetched from: it is fetched no faster than it is taken.
   if (isPulled && mayComeLater) return undefined
   const seconds = await deps.senderLimits.ask(at, events)
@@ -220,33 +220,33 @@ async function storeVerifiedEvents(
   // Most messages are small and have no file, and what needs no waiting is not waited for: each wait is a round through the
   // runtime's queue.
   const { byteLength } = request.bytes
-  const judged = needsJudging(at, events, byteLength)
+  const judged = needsSenderJudgement(at, events, byteLength)
     ? await judgeSenders(deps, at, events, byteLength)
     : { kind: 'judged' as const, events, isUnproven: false }
   if (judged.kind === 'spent') {
-    const reported = reportSpent(deps, at, judged, entry)
+    const reported = reportOverLimit(deps, at, judged, entry)
     // What asks for nothing need not come again.
     const isNothing = events.every(
-      (each) => each.kind === 'ignored' && each.bounce === undefined && !changesAnything(each),
+      (each) => each.kind === 'ignored' && each.bounce === undefined && !hasRecordChanges(each),
     )
     return isNothing ? { kind: 'stored', acceptances: [], isUnproven: judged.isUnproven } : reported
   }
   const who = judged.isUnproven ? { isUnproven: true } : {}
   if (!judged.events.some(hasFiles))
     return { kind: 'stored', acceptances: await storeEvents(deps, at, judged.events, entry), ...who }
-  const claimed = await claimFiles(deps, at, judged.events)
+  const claimed = await claimFilesOfEvents(deps, at, judged.events)
   if (claimed.kind === 'claimed')
     return { kind: 'stored', acceptances: await storeEvents(deps, at, claimed.events, entry), ...who }
   const { code: reason, remedy } = claimed
   const { subject, deliveryId } = claimed.of
   const facts = { ...(subject === undefined ? {} : { subject }), ...(deliveryId === undefined ? {} : { deliveryId }) }
   const verified: Unreadable = { kind: 'unreadable', reason, remedy, isFinal: true, ...facts }
-  const acceptance = await keepUnreadable(deps, at, request, { verified, entry })
+  const acceptance = await storeUnreadableEvent(deps, at, request, { verified, entry })
   return { kind: 'unreadable', reason, remedy, acceptances: [acceptance] }
 }
 
 /** What became no message came from a sender who proved nothing, unless its delivery says whom it is from. */
-async function spentBy(
+async function chargeUnprovenDelivery(
   deps: { readonly db: Db; readonly room?: () => Promise<'low' | 'full' | undefined>; readonly log: Log },
   at: GatewayConnection,
   request: RawRequest,
@@ -260,7 +260,7 @@ async function spentBy(
 
 // Retrying dead letters: a dead turn is queued again; an inbound event that could not be read is read by today's code.
 
-export async function resubmit(
+export async function resubmitEvent(
   deps: ReceiveServices,
   inboxId: string,
   by: string,
@@ -277,7 +277,7 @@ export async function resubmit(
     subject: rejected.subject,
   })
   if (verified?.kind !== 'read') return false
-  const claimed = await claimFiles(deps, at, verified.events)
+  const claimed = await claimFilesOfEvents(deps, at, verified.events)
   if (claimed.kind === 'refused') return false
   const acceptances = await storeEvents(deps, at, claimed.events, {
     trace: newTraceId(deps),

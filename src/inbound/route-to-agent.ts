@@ -30,7 +30,7 @@ export function routeToAgent(
   if (event.isAddressed === true || event.agent !== defaultAgent)
     return { ...sticky, agent: event.agent, isSticky: false, isAddressed: true }
   const isControl = parseChatCommand(event.message, controlNames) !== undefined
-  const mentions = addressing(event.message)
+  const mentions = listLeadingMentions(event.message)
   if (mentions.length === 0) return sticky
   const routed = routeAgent({ mentions, defaultAgent, agents: new Set(agents), domains: new Set([domain]) })
   // A command is about that agent's work; the talk goes on with whom it was.
@@ -41,7 +41,7 @@ export function routeToAgent(
 }
 
 /** Whether it begins with the name of an agent of ours, where several answer. */
-export function namesAgent(
+export function beginsWithAgentName(
   deps: { readonly agents: ReadonlyMap<string, Agent> },
   { isShared, connection }: Pick<GatewayConnection, 'isShared' | 'connection'>,
   message: Pick<NormalizedMessage, 'parts' | 'channel'>,
@@ -49,12 +49,17 @@ export function namesAgent(
   if (!isShared) return false
   const { agent: defaultAgent, domain } = connection
   const agents = new Set(deps.agents.keys())
-  const routed = routeAgent({ mentions: addressing(message), defaultAgent, agents, domains: new Set([domain]) })
+  const routed = routeAgent({
+    mentions: listLeadingMentions(message),
+    defaultAgent,
+    agents,
+    domains: new Set([domain]),
+  })
   return routed.kind === 'routed' && routed.reason === 'mention'
 }
 
 /** The mentions a message begins with, without those that the platform itself resolves: its own account, a person. */
-function addressing(message: Pick<NormalizedMessage, 'parts' | 'channel'>): readonly TextMention[] {
+function listLeadingMentions(message: Pick<NormalizedMessage, 'parts' | 'channel'>): readonly TextMention[] {
   const command = message.channel?.command ?? parseChatCommand(message, controlNames)
   const text = command?.args ?? textOf(message.parts)
   if (!/^[\s,]*@/.test(text)) return []

@@ -18,7 +18,7 @@ import {
 import { readCallerAccess } from '../db/caller-access.ts'
 import type { Db } from '../db/client.ts'
 import { isAdmittedPerson } from '../db/known-people.ts'
-import { changesAnything } from '../db/records.ts'
+import { hasRecordChanges } from '../db/records.ts'
 import type { UnprovenSenderCharge, UnprovenSenderKind } from '../db/unproven-senders.ts'
 import { chargeUnprovenSender } from '../db/unproven-senders.ts'
 import type { AccessContext, AccessDecision, AccessPolicy } from '../identity/access-policy.ts'
@@ -26,11 +26,11 @@ import { type AttestationVerifier, admitForwarded, type TrustedIssuers } from '.
 import { LruMap } from '../lib/index.ts'
 import type { Log } from '../lib/log.ts'
 import { createRateLimiter, type RateLimiter } from '../lib/rate-limiter.ts'
-import { acceptedRule, createAccessContext, isWatched } from '../turns/admit.ts'
+import { answersEachRequest, createAccessContext, isAdmittedByRule } from '../turns/admit.ts'
 import type { GatewayConnection } from '../turns/gateway-connection.ts'
 import type { ReceiveServices } from './receive-services.ts'
 import { routeToAgent } from './route-to-agent.ts'
-import { isHeavy, leaveOutRaw, trimStrangerMessage } from './stored-copy.ts'
+import { isHeavyMessage, omitLargeRaw, trimStrangerMessage } from './stored-copy.ts'
 
 /** `refusal`: nothing proves who sent it, so no turn is needed to refuse it. */
 export type JudgedMessage = InboundMessage & { readonly refusal?: string }
@@ -55,8 +55,8 @@ export type Spent = {
 const roomSeconds = 600
 
 /** What is light, on a connection where a platform verifies people, is stored as it is: a turn decides about it. */
-export function needsJudging(at: GatewayConnection, events: readonly InboundEvent[], bytes: number): boolean {
-  return isOpen(at) || events.some((each) => each.kind === 'message' && isHeavy(each, bytes))
+export function needsSenderJudgement(at: GatewayConnection, events: readonly InboundEvent[], bytes: number): boolean {
+  return isOpenToAnyone(at) || events.some((each) => each.kind === 'message' && isHeavyMessage(each, bytes))
 }
 
 export async function judgeSenders(
@@ -67,7 +67,7 @@ export async function judgeSenders(
 ): Promise<Judged> {
   const judged: SenderStanding[] = []
   for (const event of events)
-    judged.push(event.kind === 'message' ? await judgeMessage(deps, at, event, bytes) : judgeNothing(at, event))
+    judged.push(event.kind === 'message' ? await judgeMessage(deps, at, event, bytes) : judgeIgnoredEvent(at, event))
   const kind = commonUnprovenKind(judged)
   const small = judged.map(({ event }) => event)
   const storedBytes = kind === undefined ? 0 : JSON.stringify(small).length
@@ -89,7 +89,7 @@ export async function chargeUnprovenMessages(
   at: GatewayConnection,
   { bytes, ...share }: Pick<UnprovenSenderCharge, 'kind' | 'messages' | 'storedBytes'> & { readonly bytes: number },
 ): Promise<Spent | undefined> {
-  if (!isOpen(at)) return undefined
+  if (!isOpenToAnyone(at)) return undefined
   const { kind } = share
   const isUnproven = kind === 'unproven'
   if ((await deps.room?.()) !== undefined)
@@ -101,19 +101,19 @@ export async function chargeUnprovenMessages(
   return { kind: 'spent', reason: 'strangers_spent', isUnproven, retryAfterSeconds: charged.secondsLeft }
 }
 
-export function isOpen({ adapter }: Pick<GatewayConnection, 'adapter'>): boolean {
+export function isOpenToAnyone({ adapter }: Pick<GatewayConnection, 'adapter'>): boolean {
   return adapter.capabilities.isOpenToAnyone === true
 }
 
 /** How much the parts of a message weigh, where the request that brought them is not at hand. */
 export function countMessageBytes(messages: readonly InboundMessage[]): number {
   return messages.reduce(
-    (sum, { message }) => sum + message.parts.reduce((each, part) => each + partWeight(part), 0),
+    (sum, { message }) => sum + message.parts.reduce((each, part) => each + measurePartBytes(part), 0),
     0,
   )
 }
 
-function partWeight(part: Part): number {
+function measurePartBytes(part: Part): number {
   // Whatever kind it is: only the fields that can be long are measured.
   const {
     content,
@@ -141,13 +141,14 @@ async function judgeMessage(
   given: InboundMessage,
   bytes: number,
 ): Promise<SenderStanding> {
-  const event = given.forwarded === undefined ? given : await withForwarded(deps, given)
+  const event = given.forwarded === undefined ? given : await admitForwardedOfMessage(deps, given)
   const { sender } = event.message
   const context = senderAccessContext(deps, at, event)
   const first = await deps.access.decide(sender, context)
   const kind = unprovenSenderKind(first)
   if (kind === 'unproven') return judgeUnprovenMessage(at, event, first)
-  const isAsked = isHeavy(event, bytes) || event.pendingBlob !== undefined || (kind !== undefined && isOpen(at))
+  const isAsked =
+    isHeavyMessage(event, bytes) || event.pendingBlob !== undefined || (kind !== undefined && isOpenToAnyone(at))
   if (!isAsked) return { event: event }
   const stored = await readCallerAccess(deps.db, sender, at.key)
   const decided = unprovenSenderKind(await deps.access.decide(sender, { ...context, stored }))
@@ -157,17 +158,18 @@ async function judgeMessage(
 /** A request that waits hears of its end from a turn; where no request waits it ends at once. */
 function judgeUnprovenMessage(at: GatewayConnection, event: InboundMessage, decision: AccessDecision): SenderStanding {
   const small = trimStrangerMessage(event)
-  if (!isOpen(at) || isWatched(at) || decision.kind !== 'refused') return { event: small, unprovenKind: 'unproven' }
+  if (!isOpenToAnyone(at) || answersEachRequest(at) || decision.kind !== 'refused')
+    return { event: small, unprovenKind: 'unproven' }
   const dropped = event.message.sender.dropped_evidence?.[0]
   const refusal = decision.reason === 'no_evidence' ? (dropped ?? decision.reason) : decision.reason
   return { event: { ...small, refusal }, unprovenKind: 'unproven' }
 }
 
 /** Noise leaves no row. What changes our records and says whom it is from is the channel's own to judge. */
-function judgeNothing(at: GatewayConnection, given: IgnoredEvent): SenderStanding {
-  if (!isOpen(at)) return { event: given }
-  const event = leaveOutRaw(given)
-  const isChange = given.bounce !== undefined || changesAnything(given)
+function judgeIgnoredEvent(at: GatewayConnection, given: IgnoredEvent): SenderStanding {
+  if (!isOpenToAnyone(at)) return { event: given }
+  const event = omitLargeRaw(given)
+  const isChange = given.bounce !== undefined || hasRecordChanges(given)
   if (given.isNoise && !isChange) return { event, isExempt: true }
   if (!isChange) return { event, unprovenKind: given.subject === undefined ? 'unproven' : 'unknown' }
   return given.subject === undefined ? { event, unprovenKind: 'report' } : { event, isExempt: true }
@@ -226,13 +228,13 @@ type State = {
 
 export function createSenderLimits(deps: LimitDeps): SenderLimits {
   const states = new WeakMap<GatewayConnection, State>()
-  const connectionState = (at: GatewayConnection): State => {
+  const createConnectionState = (at: GatewayConnection): State => {
     const { messages, messagesPerSender } = at.strangers
-    const createPaceFor = (limit: typeof messages): RateLimiter | undefined =>
+    const createLimiterFor = (limit: typeof messages): RateLimiter | undefined =>
       limit && createRateLimiter(deps.monotonicMs, limit)
     const state = states.get(at) ?? {
-      all: createPaceFor(messages),
-      each: createPaceFor(messagesPerSender),
+      all: createLimiterFor(messages),
+      each: createLimiterFor(messagesPerSender),
       known: new LruMap(maxRemembered),
       reportedAt: Number.NEGATIVE_INFINITY,
     }
@@ -242,10 +244,10 @@ export function createSenderLimits(deps: LimitDeps): SenderLimits {
   return {
     async ask(at, events) {
       const message = firstNewMessage(events)
-      const state = connectionState(at)
+      const state = createConnectionState(at)
       if (message === undefined || (state.all ?? state.each) === undefined) return undefined
       const { subject } = message
-      if (subject !== undefined && recallSender(deps, state, subject)?.isKnown === true) return undefined
+      if (subject !== undefined && findRememberedSender(deps, state, subject)?.isKnown === true) return undefined
       // Counted apart: a flood of forgeries keeps out no newcomer who is proven.
       const group = subject === undefined ? 'unproven' : 'proven'
       const seconds = state.all?.ask(group) ?? (subject === undefined ? undefined : state.each?.ask(subject))
@@ -273,7 +275,7 @@ function firstNewMessage(events: readonly InboundEvent[]): InboundMessage | unde
 
 export const tooManyMessages = 'too_many_messages'
 
-function recallSender({ monotonicMs }: LimitDeps, { known }: State, subject: string): Known | undefined {
+function findRememberedSender({ monotonicMs }: LimitDeps, { known }: State, subject: string): Known | undefined {
   const found = known.get(subject)
   return found !== undefined && found.until > monotonicMs() ? found : undefined
 }
@@ -286,10 +288,11 @@ async function isKnownSender(
   { subject, message, agent }: InboundMessage,
 ): Promise<boolean> {
   if (subject === undefined) return false
-  const found = recallSender(deps, state, subject)
+  const found = findRememberedSender(deps, state, subject)
   if (found !== undefined) return found.isKnown
   const isAdmitted =
-    (await acceptedRule(deps, at, message, agent)) || (await isAdmittedPerson(deps.db, deps.db.tenant, at.key, subject))
+    (await isAdmittedByRule(deps, at, message, agent)) ||
+    (await isAdmittedPerson(deps.db, deps.db.tenant, at.key, subject))
   state.known.set(subject, { isKnown: isAdmitted, until: deps.monotonicMs() + (isAdmitted ? knownMs : unknownMs) })
   return isAdmitted
 }
@@ -303,7 +306,7 @@ type ForwardedDeps = {
 }
 
 /** What is believed joins what the adapter proved itself; of the rest the codes stay, for operators who ask why. */
-export async function withForwarded(deps: ForwardedDeps, event: InboundMessage): Promise<InboundMessage> {
+export async function admitForwardedOfMessage(deps: ForwardedDeps, event: InboundMessage): Promise<InboundMessage> {
   const { forwarded, relay, ...rest } = event
   if (forwarded === undefined) return event
   const { message } = rest
@@ -312,8 +315,8 @@ export async function withForwarded(deps: ForwardedDeps, event: InboundMessage):
     audience: message.recipient,
     messageId: message.id,
   })
-  const sender = senderWith(message.sender, admitted)
-  const recipient_capabilities = capabilitiesWith(message, admitted.length > 0 ? relay : undefined)
+  const sender = addAdmittedEvidence(message.sender, admitted)
+  const recipient_capabilities = addMentionRelay(message, admitted.length > 0 ? relay : undefined)
   const codes = dropped.map(({ code }) => code)
   const subject = rest.subject ?? admitted[0]?.subject
   return {
@@ -328,7 +331,7 @@ export async function withForwarded(deps: ForwardedDeps, event: InboundMessage):
 }
 
 /** A gateway that is believed about people is believed about its own channel; what cannot be read changes nothing. */
-function capabilitiesWith(
+function addMentionRelay(
   { recipient_capabilities: own }: NormalizedMessage,
   relay: unknown,
 ): NormalizedMessage['recipient_capabilities'] {
@@ -337,7 +340,7 @@ function capabilitiesWith(
 }
 
 /** Evidence on a sender whom the adapter did not verify proves nothing, and does not come to count beside some that does. */
-function senderWith(sender: Sender, admitted: readonly IdentityEvidence[]): Sender {
+function addAdmittedEvidence(sender: Sender, admitted: readonly IdentityEvidence[]): Sender {
   const { identities, verified, ...shown } = sender
   const [first, ...others] = [...(verified ? identities : []), ...admitted]
   return admitted.length === 0 || first === undefined ? sender : verifiedSender([first, ...others], shown)

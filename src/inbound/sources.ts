@@ -3,7 +3,7 @@
 
 import type { RawRequest, TransportAnswer } from '../contract/index.ts'
 import type { Db } from '../db/client.ts'
-import { advanceSource, claimSource, releaseSource, renewSource, type SourceHold } from '../db/sources.ts'
+import { claimSource, releaseSource, renewSource, type SourceHold, storeSourceCursor } from '../db/sources.ts'
 import { GatewayError, isGatewayError } from '../lib/errors.ts'
 import { errorLogFields, type Log } from '../lib/log.ts'
 import { sleep } from '../lib/time.ts'
@@ -77,17 +77,21 @@ async function runSource(deps: SourcesDeps, at: GatewayConnection, { stop, repor
       }
       // What failed before is not cleared because it is tried again.
       report({ connection, state: 'pulling', failures, ...(failures === 0 ? {} : why) })
-      const onBatch = (): void => {
+      const reportRecovered = (): void => {
         if (logged !== undefined) deps.log.info('source_recovered', { connection, attempt: failures })
         logged = undefined
         failures = 0
         report({ connection, state: 'pulling', failures })
       }
       const hold = { connection, epoch: held.epoch }
-      const steady = setTimeout(onBatch, steadyMs)
-      await pullSource(deps, at, { hold, cursor: held.cursor ?? undefined, claimedAt, stop, onBatch }).finally(() =>
-        clearTimeout(steady),
-      )
+      const steady = setTimeout(reportRecovered, steadyMs)
+      await pullSource(deps, at, {
+        hold,
+        cursor: held.cursor ?? undefined,
+        claimedAt,
+        stop,
+        onBatch: reportRecovered,
+      }).finally(() => clearTimeout(steady))
       if (!stop.aborted) await sleep(deps.turnPolicy.pollMs, stop)
     } catch (error) {
       if (stop.aborted) return
@@ -134,7 +138,7 @@ export type Pull = {
 
 async function pullSource(deps: PullDeps, at: GatewayConnection, pull: Pull): Promise<void> {
   const { hold, cursor, stop, onBatch } = pull
-  const kept = keepHold(deps, pull)
+  const kept = renewHold(deps, pull)
   const signal = AbortSignal.any([stop, kept.lost])
   try {
     for await (const batch of at.adapter.ingress?.poll?.(cursor, signal) ?? []) {
@@ -144,7 +148,7 @@ async function pullSource(deps: PullDeps, at: GatewayConnection, pull: Pull): Pr
         kept.lost.throwIfAborted()
         answers.push(await acceptPulled(deps, at, request))
       }
-      if (!(await advanceSource(deps.db, hold, batch.cursor))) throw holdLost()
+      if (!(await storeSourceCursor(deps.db, hold, batch.cursor))) throw pullLeaseLostError()
       await batch.acknowledge?.(answers)
       onBatch()
       if (signal.aborted) break
@@ -161,7 +165,7 @@ async function acceptPulled(deps: PullDeps, at: GatewayConnection, request: RawR
   try {
     const received = await deps.receive(at, request)
     // It comes again with all that follows it; what was stored before it is a duplicate then.
-    if (received.kind === 'later') throw postponed(received.reason)
+    if (received.kind === 'later') throw postponedError(received.reason)
     // What is beyond the share of people who are not admitted stays where it was fetched from, and keeps out nothing that follows.
     return deps.answerOf(at, received)
   } catch (error) {
@@ -172,7 +176,7 @@ async function acceptPulled(deps: PullDeps, at: GatewayConnection, request: RawR
 }
 
 /** Renewed in time, and known by our own clock to be over before another process may pull. */
-function keepHold(
+function renewHold(
   { db, turnPolicy: { leaseMs }, monotonicMs }: PullDeps,
   { hold, claimedAt }: Pull,
 ): { readonly lost: AbortSignal; readonly end: () => void } {
@@ -181,20 +185,20 @@ function keepHold(
   const renewSourceLease = async (): Promise<void> => {
     const askedAt = monotonicMs()
     if (await renewSource(db, hold)) renewedAt = askedAt
-    else lost.abort(holdLost())
+    else lost.abort(pullLeaseLostError())
   }
   const timer = setInterval(() => {
-    if (monotonicMs() - renewedAt >= leaseMs * 0.6) lost.abort(holdLost())
+    if (monotonicMs() - renewedAt >= leaseMs * 0.6) lost.abort(pullLeaseLostError())
     else renewSourceLease().catch(() => {})
   }, leaseMs / 5)
   return { lost: lost.signal, end: () => clearInterval(timer) }
 }
 
-function postponed(reason: string): GatewayError {
+function postponedError(reason: string): GatewayError {
   const message = `[sources] what came cannot be judged now (${reason}); it is fetched again`
   return new GatewayError('request_postponed', message, { retryable: true })
 }
 
-function holdLost(): GatewayError {
+function pullLeaseLostError(): GatewayError {
   return new GatewayError('lease_lost', '[sources] another process pulls from here now; this one waits')
 }

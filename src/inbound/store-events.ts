@@ -14,7 +14,7 @@ import type { InboundOutcome, Meter } from '../contract/metrics.ts'
 import type { AcceptResult } from '../contract/results.ts'
 import { type ValidationScope, validateMessage } from '../contract/validate-message.ts'
 import type { InboxDraft } from '../db/inbox-row.ts'
-import { areStorable, changesAnything } from '../db/records.ts'
+import { areChangesStorable, hasRecordChanges } from '../db/records.ts'
 import type { IdSource } from '../lib/ids.ts'
 import { newTraceId, parseTraceparent } from '../lib/ids.ts'
 import type { JsonObject } from '../lib/json-value.ts'
@@ -26,15 +26,15 @@ import type { Wakeups } from '../turns/services.ts'
 import {
   type AcceptContext,
   acceptDrafts,
+  createMessageDraft,
+  createRefusedDraft,
   createRejectedEventDraft,
   type KeptEventFacts,
-  messageDraft,
-  refusedDraft,
   sanitizeMessage,
 } from './accept.ts'
 import type { ReceiveServices } from './receive-services.ts'
 import { routeToAgent } from './route-to-agent.ts'
-import { type JudgedMessage, withForwarded } from './sender-limits.ts'
+import { admitForwardedOfMessage, type JudgedMessage } from './sender-limits.ts'
 import { maxStrangerBytes } from './stored-copy.ts'
 
 /** What came in one inbound event is stored in one commit, all of it or nothing. */
@@ -44,7 +44,7 @@ export async function storeEvents(
   events: readonly InboundEvent[],
   entry: RequestTrace,
 ): Promise<readonly AcceptResult[]> {
-  const context = acceptContext(at, entry)
+  const context = createAcceptContext(at, entry)
   const prepared: Prepared[] = []
   const drafts: InboxDraft[] = []
   for (const event of events) {
@@ -52,7 +52,12 @@ export async function storeEvents(
     const each =
       event.kind === 'ignored'
         ? await prepareIgnoredEvent(deps, at, event, context)
-        : prepareMessage(deps, at, event.forwarded === undefined ? event : await withForwarded(deps, event), context)
+        : prepareMessage(
+            deps,
+            at,
+            event.forwarded === undefined ? event : await admitForwardedOfMessage(deps, event),
+            context,
+          )
     prepared.push(each)
     if (each.draft !== undefined) drafts.push(each.draft)
   }
@@ -92,24 +97,24 @@ async function prepareIgnoredEvent(
   context: AcceptContext,
 ): Promise<Prepared> {
   const { reason, roomStatus, bounce, subject = null } = event
-  const isNoise = event.isNoise && bounce === undefined && !changesAnything(event)
+  const isNoise = event.isNoise && bounce === undefined && !hasRecordChanges(event)
   // Before it is acknowledged; said again it changes nothing.
   if (roomStatus !== undefined) await at.noteRoomStatus(roomStatus, subject)
   const reported = { outcome: 'ignored', reason } as const
-  if (!areStorable(event)) return prepareUnstorableEvent(deps, event, context)
+  if (!areChangesStorable(event)) return prepareUnstorableEvent(deps, event, context)
   if (!isNoise) {
     const rejected = { ...event, state: 'ignored', content: '', subject } as const
     return {
       ...reported,
       draft: createRejectedEventDraft(deps, rejected, context),
-      onStored: (stored) => showNew(deps, at, event, stored),
+      onStored: (stored) => showNewMessage(deps, at, event, stored),
     }
   }
-  const onIgnoredStored = (): void => {
+  const reportIgnoredStored = (): void => {
     deps.meter.received(at.key, 'ignored', reason)
-    showOpened(deps, at, event.opened)
+    showOpenedThread(deps, at, event.opened)
   }
-  return { ...reported, draft: undefined, onStored: onIgnoredStored }
+  return { ...reported, draft: undefined, onStored: reportIgnoredStored }
 }
 
 /** Half of what it asks for is not done: it is kept as dead, for a release that can. */
@@ -123,7 +128,7 @@ function prepareUnstorableEvent(
   return { draft: createRejectedEventDraft(deps, rejected, context), outcome: 'unreadable', reason }
 }
 
-function showNew(
+function showNewMessage(
   deps: {
     readonly agents: ReadonlyMap<string, Agent>
     readonly wakeups: Wakeups
@@ -137,7 +142,7 @@ function showNew(
   if (stored?.kind !== 'accepted') return
   if (isForOperator) deps.log.warn('admin_action_required', { connection: at.key, inbox: stored.inboxId, reason })
   if (protocolReplies.length > 0) deps.wakeups.sends.notify()
-  showOpened(deps, at, opened)
+  showOpenedThread(deps, at, opened)
 }
 
 function prepareMessage(
@@ -146,13 +151,13 @@ function prepareMessage(
   event: JudgedMessage,
   context: AcceptContext,
 ): Prepared {
-  const checked = checkEvent(deps, event)
+  const checked = validateAndCleanEvent(deps, event)
   if (checked.kind === 'message' && event.refusal !== undefined) {
     const { refusal } = event
-    return { draft: refusedDraft(deps, checked.event, context, refusal), outcome: 'refused', reason: refusal }
+    return { draft: createRefusedDraft(deps, checked.event, context, refusal), outcome: 'refused', reason: refusal }
   }
   if (checked.kind === 'message') {
-    const draft = messageDraft(deps, checked.event, context, routeToAgent(deps, at, checked.event))
+    const draft = createMessageDraft(deps, checked.event, context, routeToAgent(deps, at, checked.event))
     const wakeTurns = (acceptance: AcceptResult | undefined): void => {
       // A command is not to wait for a slot, even where every turn is taken.
       if (acceptance?.kind === 'accepted') deps.wakeups.turns.notify(draft.isControl === true)
@@ -171,7 +176,7 @@ function prepareMessage(
 }
 
 /** Not awaited: the request is answered meanwhile. */
-function showOpened(
+function showOpenedThread(
   deps: { readonly agents: ReadonlyMap<string, Agent>; readonly presence: PresenceService },
   at: GatewayConnection,
   to: JsonObject | undefined,
@@ -193,7 +198,7 @@ export function startRequestTrace(
   return { trace: parseTraceparent(traceparent) ?? newTraceId(deps), startedAt: deps.monotonicMs() }
 }
 
-export function acceptContext(at: GatewayConnection, { trace }: RequestTrace): AcceptContext {
+export function createAcceptContext(at: GatewayConnection, { trace }: RequestTrace): AcceptContext {
   return {
     connection: at.connection,
     connectionKey: at.key,
@@ -250,7 +255,7 @@ type CheckedEvent =
     }
 
 /** What an adapter made of an inbound event, as the gateway takes it: valid, cleaned, and saying something. */
-export function checkEvent(
+export function validateAndCleanEvent(
   deps: { readonly validation: Extract<ValidationScope, { from: 'adapter' }> },
   event: InboundMessage,
 ): CheckedEvent {
@@ -258,7 +263,7 @@ export function checkEvent(
   if (!checked.ok) {
     return { kind: 'rejected_event', state: 'dead', reason: checked.code, path: checked.path }
   }
-  if (!areStorable(event)) return { kind: 'rejected_event', state: 'dead', reason: 'effect_invalid' }
+  if (!areChangesStorable(event)) return { kind: 'rejected_event', state: 'dead', reason: 'effect_invalid' }
   if (isEmptyMessage(checked.message)) return { kind: 'rejected_event', state: 'ignored', reason: 'empty_message' }
   return { kind: 'message', event: { ...event, message: sanitizeMessage(checked.message) } }
 }
@@ -280,10 +285,10 @@ export async function storeRejectedEvent(
   request: RawRequest,
   { verified, entry }: { readonly verified: RejectedEvent; readonly entry: RequestTrace },
 ): Promise<AcceptResult> {
-  const text = keptText(request)
+  const text = decodeKeptText(request)
   const { reason, subject = null, deliveryId = 'rejected_event' } = verified
   const content = JSON.stringify([subject, reason, text])
-  const kept = { raw: rejectedRaw(text), content, subject }
+  const kept = { raw: wrapRejectedText(text), content, subject }
   const rejected = { state: 'ignored', reason, deliveryId, key: 'rejected_event', ...kept } as const
   return storeRejectedDraft(deps, at, { rejected, outcome: 'ignored', entry })
 }
@@ -297,25 +302,25 @@ async function storeRejectedDraft(
     entry,
   }: { readonly rejected: KeptEventFacts; readonly outcome: InboundOutcome; readonly entry: RequestTrace },
 ): Promise<AcceptResult> {
-  const [stored] = await acceptDrafts(deps, [createRejectedEventDraft(deps, rejected, acceptContext(at, entry))])
+  const [stored] = await acceptDrafts(deps, [createRejectedEventDraft(deps, rejected, createAcceptContext(at, entry))])
   const acceptance = stored ?? { kind: 'duplicate', inboxId: '' }
   reportAcceptance(deps, at, entry, { meant: outcome, reason: rejected.reason, acceptance })
   return acceptance
 }
 
 /** What is kept of bytes that became no message: enough to see what they were. */
-function keptText({ bytes }: RawRequest): string {
+function decodeKeptText({ bytes }: RawRequest): string {
   return new TextDecoder().decode(bytes.subarray(0, maxStrangerBytes))
 }
 
 /** Nothing authenticated vanishes: what cannot be read is kept as it came, for a release that can. */
-export async function keepUnreadable(
+export async function storeUnreadableEvent(
   deps: ReceiveServices,
   at: GatewayConnection,
   request: RawRequest,
   { verified, entry }: { readonly verified: Unreadable; readonly entry: RequestTrace },
 ): Promise<AcceptResult> {
-  const text = keptText(request)
+  const text = decodeKeptText(request)
   const { reason, subject = null, deliveryId = 'unreadable', isFinal = false, once = [] } = verified
   // Told apart by what they say and who said it: a name its sender chose must not hide another's.
   const content = subject === null ? text : JSON.stringify([subject, reason, text])
@@ -329,7 +334,7 @@ export async function keepUnreadable(
 /** Stands in rows: another word would let old ones be replayed. */
 const field = 'rejected_event'
 
-function rejectedRaw(text: string): JsonObject {
+function wrapRejectedText(text: string): JsonObject {
   return { [field]: text }
 }
 

@@ -32,14 +32,14 @@ type Size = { atMost: number }
 /** Returns an object in any case, so that what cannot be kept says so instead of vanishing. */
 export function redactRaw(raw: unknown): JsonObject {
   const size: Size = { atMost: 0 }
-  const copy = redact(raw, 0, size)
+  const copy = redactJson(raw, 0, size)
   const kept: JsonObject = isPlainObject(copy) ? copy : { value: copy }
   if (size.atMost * maxEscaped <= maxBytes) return kept
   const bytes = JSON.stringify(kept).length
   return bytes <= maxBytes ? kept : { omitted: 'larger than the stored limit', bytes }
 }
 
-function redact(value: unknown, depth: number, size: Size): Json {
+function redactJson(value: unknown, depth: number, size: Size): Json {
   size.atMost += 8
   if (depth > maxDepth) return '[nested too deep]'
   if (typeof value === 'string') {
@@ -50,7 +50,7 @@ function redact(value: unknown, depth: number, size: Size): Json {
     return shown
   }
   if (value === null || typeof value === 'boolean' || typeof value === 'number') return value
-  if (Array.isArray(value)) return value.map((item) => redact(item, depth + 1, size))
+  if (Array.isArray(value)) return value.map((item) => redactJson(item, depth + 1, size))
   return typeof value === 'object' ? redactFields(value as Record<string, unknown>, depth, size) : null
 }
 
@@ -62,7 +62,7 @@ function redactFields(fields: Record<string, unknown>, depth: number, size: Size
     const value = fields[key]
     const mayHold = typeof value === 'string' || (typeof value === 'object' && value !== null)
     const isSecret = mayHold && (secretKey.test(key) || (isAttestation && key === 'value'))
-    copy[cleanText(key)] = isSecret ? '[redacted]' : redact(value, depth + 1, size)
+    copy[cleanText(key)] = isSecret ? '[redacted]' : redactJson(value, depth + 1, size)
     size.atMost += key.length + 8
   }
   return copy
@@ -78,42 +78,42 @@ const maxNames = 10
 const maxNameLength = 80
 
 /** Anything larger, and whatever has files, is looked at before it is stored: is its sender admitted? */
-export function isHeavy({ message }: InboundMessage, arrivedBytes: number): boolean {
+export function isHeavyMessage({ message }: InboundMessage, arrivedBytes: number): boolean {
   return arrivedBytes > maxStrangerBytes || message.parts.some(isFilePartKind)
 }
 
 export function trimStrangerMessage(event: InboundMessage): InboundMessage {
   const { rawBlobs: _kept, pendingBlob: _bytes, ...rest } = event
   const { message, task } = event
-  const { parts, leftOut } = smallParts(message.parts)
+  const { parts, leftOut } = shrinkParts(message.parts)
   const isWhole = leftOut.files.length === 0 && !leftOut.is_text_cut
   return {
     ...rest,
-    message: { ...smallFacts(message), parts },
+    message: { ...shrinkMessageFacts(message), parts },
     ...(isWhole ? {} : { omitted: leftOut }),
     // The same message in the words of its protocol.
-    ...(task === undefined || isSmall(task.payload, maxStrangerBytes) ? {} : { task: { ...task, payload: {} } }),
+    ...(task === undefined || isJsonWithin(task.payload, maxStrangerBytes) ? {} : { task: { ...task, payload: {} } }),
   }
 }
 
 /** What asks for nothing is kept to be looked at, where any server can send it, and only if it is small. */
-export function leaveOutRaw(event: IgnoredEvent): IgnoredEvent {
-  return isSmall(event.raw, maxStrangerBytes) ? event : { ...event, raw: omitted }
+export function omitLargeRaw(event: IgnoredEvent): IgnoredEvent {
+  return isJsonWithin(event.raw, maxStrangerBytes) ? event : { ...event, raw: omitted }
 }
 
 const omitted = { omitted: 'larger than what is kept of it' } as const
 
-function smallFacts(message: NormalizedMessage): NormalizedMessage {
+function shrinkMessageFacts(message: NormalizedMessage): NormalizedMessage {
   const { history: _history, policy_resolution: _policy, channel, ...rest } = message
   return {
     ...rest,
-    raw: isSmall(message.raw, maxAroundBytes) ? message.raw : omitted,
-    ...(channel === undefined ? {} : { channel: smallChannel(channel) }),
+    raw: isJsonWithin(message.raw, maxAroundBytes) ? message.raw : omitted,
+    ...(channel === undefined ? {} : { channel: shrinkChannel(channel) }),
   }
 }
 
-function smallChannel(channel: NonNullable<NormalizedMessage['channel']>): NonNullable<NormalizedMessage['channel']> {
-  if (isSmall(channel, maxAroundBytes)) return channel
+function shrinkChannel(channel: NonNullable<NormalizedMessage['channel']>): NonNullable<NormalizedMessage['channel']> {
+  if (isJsonWithin(channel, maxAroundBytes)) return channel
   const {
     context: _open,
     client_tools: _tools,
@@ -123,11 +123,11 @@ function smallChannel(channel: NonNullable<NormalizedMessage['channel']>): NonNu
     command,
     ...rest
   } = channel
-  const isCommand = command !== undefined && isSmall(command, maxAroundBytes)
+  const isCommand = command !== undefined && isJsonWithin(command, maxAroundBytes)
   return { ...rest, mentions: [], ...(isCommand ? { command } : {}) }
 }
 
-function smallParts(parts: readonly Part[]): { readonly parts: Part[]; readonly leftOut: OmittedContent } {
+function shrinkParts(parts: readonly Part[]): { readonly parts: Part[]; readonly leftOut: OmittedContent } {
   const kept: Part[] = []
   const files: string[] = []
   let fileCount = 0
@@ -139,18 +139,18 @@ function smallParts(parts: readonly Part[]): { readonly parts: Part[]; readonly 
       if (files.length < maxNames) files.push(cleanFileLabel(part['name'] ?? part['mime']))
       continue
     }
-    const small = smallPart(part, left)
+    const small = shrinkPart(part, left)
     if (small !== part) isCut = true
     if (small === undefined) continue
     left -= countPartBytes(small)
     kept.push(small)
   }
   const leftOut = { files, more_files: fileCount - files.length, is_text_cut: isCut }
-  return { parts: [...kept, ...leftOutNotes(leftOut)], leftOut }
+  return { parts: [...kept, ...leftOutNoteParts(leftOut)], leftOut }
 }
 
 /** Undefined: there is no room for any of it. */
-function smallPart(part: Part, left: number): Part | undefined {
+function shrinkPart(part: Part, left: number): Part | undefined {
   if (countPartBytes(part) <= left) return part
   if (!isKnownPart(part) || part.kind !== 'text' || left <= 0) return undefined
   const content = truncateToBytes(part.content, left)
@@ -158,7 +158,7 @@ function smallPart(part: Part, left: number): Part | undefined {
 }
 
 /** In words, for agent and model to read. */
-function leftOutNotes({ files, more_files, is_text_cut }: OmittedContent): Part[] {
+function leftOutNoteParts({ files, more_files, is_text_cut }: OmittedContent): Part[] {
   const names = [...files, ...(more_files > 0 ? [`${more_files} more`] : [])]
   const why = 'not kept, its sender was not known yet and is asked to send it again'
   return [
@@ -185,6 +185,6 @@ function countPartBytes(part: Part): number {
   return encoder.encode(isText ? part.content : JSON.stringify(part)).byteLength
 }
 
-function isSmall(value: unknown, bytes: number): boolean {
+function isJsonWithin(value: unknown, bytes: number): boolean {
   return encoder.encode(JSON.stringify(value) ?? '').byteLength <= bytes
 }

@@ -31,15 +31,15 @@ export class LruMap<K, V> extends Map<K, V> {
 export function cachePromise<T>(forMs: number, monotonicMs: () => number, load: () => Promise<T>): () => Promise<T> {
   let held: { readonly at: number; readonly value: Promise<T> } | undefined
   let isPending = false
-  const loadAgain = (): Promise<T> => {
+  const reloadValue = (): Promise<T> => {
     isPending = true
     const value = load()
     held = { at: monotonicMs(), value }
-    const clearPending = (): void => {
+    const markLoaded = (): void => {
       isPending = false
     }
-    value.then(clearPending, clearPending)
+    value.then(markLoaded, markLoaded)
     return value
   }
-  return () => (held === undefined || (!isPending && monotonicMs() - held.at >= forMs) ? loadAgain() : held.value)
+  return () => (held === undefined || (!isPending && monotonicMs() - held.at >= forMs) ? reloadValue() : held.value)
 }

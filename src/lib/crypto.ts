@@ -50,13 +50,13 @@ export function webHmac(): Hmac {
   }
   return {
     async sha256(secret, bytes) {
-      return new Uint8Array(await crypto.subtle.sign('HMAC', await importHmacKey(secret), unsharedBytes(bytes)))
+      return new Uint8Array(await crypto.subtle.sign('HMAC', await importHmacKey(secret), toUnsharedBytes(bytes)))
     },
   }
 }
 
 /** WebCrypto's types want bytes that are not shared between threads; arrivals never are, so this copies almost never. */
-function unsharedBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+function toUnsharedBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   return bytes.buffer instanceof ArrayBuffer
     ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     : new Uint8Array(bytes)
@@ -102,7 +102,7 @@ export async function importPublicKey(algorithm: SignatureAlgorithm, spki: Uint8
   if (spki.length > maxSpkiBytes) return undefined
   try {
     const { imported } = signatureSchemes[algorithm]
-    const key = await crypto.subtle.importKey('spki', unsharedBytes(spki), imported, false, ['verify'])
+    const key = await crypto.subtle.importKey('spki', toUnsharedBytes(spki), imported, false, ['verify'])
     // Only RSA keys have a length of modulus.
     const { modulusLength } = key.algorithm as { readonly modulusLength?: number }
     const isFit = modulusLength === undefined || (modulusLength >= rsaBits.min && modulusLength <= rsaBits.max)
@@ -134,7 +134,7 @@ export async function verifyWithKey(
 ): Promise<boolean> {
   try {
     const { verified } = signatureSchemes[algorithm]
-    return await crypto.subtle.verify(verified, key, unsharedBytes(signature), unsharedBytes(signed))
+    return await crypto.subtle.verify(verified, key, toUnsharedBytes(signature), toUnsharedBytes(signed))
   } catch {
     return false
   }
@@ -166,7 +166,7 @@ export async function sha256Hex(text: string): Promise<string> {
 export async function sha256Bytes(bytes: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
   return bytes.length <= longest
     ? sha256(bytes)
-    : new Uint8Array(await crypto.subtle.digest('SHA-256', unsharedBytes(bytes)))
+    : new Uint8Array(await crypto.subtle.digest('SHA-256', toUnsharedBytes(bytes)))
 }
 
 // Content-addressed bytes must be the bytes they are named after.

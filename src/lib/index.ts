@@ -57,7 +57,7 @@ export { checkTarget, createSafeFetch, createUnpinnedFetch, isPublicAddress, too
 export type { SafeFetch, SafeFetchResult } from './safe-fetch-port.ts'
 export { type Secret, secret } from './secret.ts'
 export { readServerSentEvents } from './sse.ts'
-export { abortable, settleWithin, sleep, withTimeout } from './time.ts'
+export { rejectWhenAborted, settleWithin, sleep, withTimeout } from './time.ts'
 export type { Misfit, Reading, WireRule } from './wire-reader.ts'
 export {
   misfit,

@@ -88,15 +88,15 @@ const frame = /^ {4}at (?:.{1,120} \()?((?:file:\/\/)?[^\s()]{1,300}:\d{1,7}:\d{
 type ErrorLogFields = Pick<LogFields, 'code' | 'error' | 'at' | 'length' | 'statement' | 'sqlstate'>
 
 export function errorLogFields(error: unknown, otherwise: string): ErrorLogFields {
-  if (isGatewayError(error)) return { code: error.code, ...failureDetails(error) }
+  if (isGatewayError(error)) return { code: error.code, ...pickFailureDetails(error) }
   const code = otherwise
   if (!(error instanceof Error)) return { code }
-  const at = thrownAt(error)
+  const at = findThrowLine(error)
   return { code, error: className.test(error.name) ? error.name : 'Error', ...(at === undefined ? {} : { at }) }
 }
 
 /** Without statement and state a full disk, a missing connection and a database that only reads look alike. */
-function failureDetails({ details }: GatewayError): Pick<LogFields, 'length' | 'statement' | 'sqlstate'> {
+function pickFailureDetails({ details }: GatewayError): Pick<LogFields, 'length' | 'statement' | 'sqlstate'> {
   const { length, statement, sqlstate } = details
   return {
     ...(typeof length === 'number' ? { length } : {}),
@@ -106,7 +106,7 @@ function failureDetails({ details }: GatewayError): Pick<LogFields, 'length' | '
 }
 
 /** The topmost line of the stack, which begins after the message: a message may look like a stack itself. */
-function thrownAt({ name, message, stack }: Error): string | undefined {
+function findThrowLine({ name, message, stack }: Error): string | undefined {
   const head = message === '' ? name : `${name}: ${message}`
   if (stack === undefined || !stack.startsWith(head)) return undefined
   for (const line of stack.slice(head.length).split('\n', 12)) {

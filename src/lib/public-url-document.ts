@@ -1,6 +1,6 @@
 // Fetches a document of this gateway at its public URL the way others do: bounded, and reported in our own words.
 
-import { type ProbeProblem, wrongAnswer } from '../contract/index.ts'
+import { type ProbeProblem, wrongAnswerProblem } from '../contract/index.ts'
 import { unreachableAddress } from '../contract/probe.ts'
 import { parseBoundedJson } from './json.ts'
 import type { Fields } from './json-value.ts'
@@ -35,11 +35,11 @@ export async function readOwnDocument(
     if (status !== 200) await body?.cancel().catch(() => undefined)
     if (status >= 300 && status < 400 && location !== null && URL.canParse(location, url))
       return { kind: 'redirect', to: new URL(location, url).href }
-    if (status !== 200) return { kind: 'problem', problem: wrongAnswer(`${shown} answered ${status}`) }
+    if (status !== 200) return { kind: 'problem', problem: wrongAnswerProblem(`${shown} answered ${status}`) }
     const read = bytes === undefined ? undefined : parseBoundedJson(bytes)
     return read?.ok === true
       ? { kind: 'read', json: read.value }
-      : { kind: 'problem', problem: wrongAnswer(`${shown} answered with something else`) }
+      : { kind: 'problem', problem: wrongAnswerProblem(`${shown} answered with something else`) }
   } catch (error) {
     const why = late.aborted || signal.aborted ? 'no answer' : networkErrorCode(error)
     return { kind: 'problem', problem: unreachableAddress(`${shown} cannot be reached (${why})`) }

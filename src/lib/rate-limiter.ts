@@ -19,21 +19,21 @@ type WindowCount = { start: number; now: number; before: number }
 
 export function createRateLimiter(now: () => number, { count, perMs }: RateLimit): RateLimiter {
   const hosts = new LruMap<string, WindowCount>(maxHosts)
-  const secondsFor = ({ now: taken, before }: WindowCount, start: number): number | undefined => {
+  const secondsUntilAllowed = ({ now: taken, before }: WindowCount, start: number): number | undefined => {
     const share = 1 - (now() - start) / perMs
     return taken + before * share >= count ? Math.max(1, Math.ceil((start + perMs - now()) / 1000)) : undefined
   }
-  const startNow = (): number => Math.floor(now() / perMs) * perMs
+  const windowStart = (): number => Math.floor(now() / perMs) * perMs
   return {
     ask(host) {
-      const start = startNow()
-      return secondsFor(currentWindow(hosts.get(host), start, perMs), start)
+      const start = windowStart()
+      return secondsUntilAllowed(currentWindow(hosts.get(host), start, perMs), start)
     },
     take(host) {
-      const start = startNow()
+      const start = windowStart()
       const counted = currentWindow(hosts.get(host), start, perMs)
       hosts.set(host, counted)
-      const seconds = secondsFor(counted, start)
+      const seconds = secondsUntilAllowed(counted, start)
       if (seconds === undefined) counted.now += 1
       return seconds
     },

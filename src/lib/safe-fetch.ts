@@ -78,7 +78,7 @@ async function fetchFollowingRedirects(
     if (typeof answer === 'string') return { kind: 'refused', reason: answer }
     if (!isRedirect(answer)) return limitResponseSize(answer, url, options.maxBytes ?? defaultMaxBytes)
     await answer.body?.cancel()
-    const next = nextUrl(answer, url)
+    const next = readRedirectUrl(answer, url)
     if (hops >= allowed || next === undefined || method === 'POST') return { kind: 'refused', reason: 'redirect' }
     const isSameOrigin = next.origin === url.origin
     if (!isSameOrigin) headers = withoutCredentials(headers)
@@ -101,7 +101,7 @@ function isRedirect({ status, type }: { readonly status: number; readonly type: 
   return type === 'opaqueredirect' || [301, 302, 303, 307, 308].includes(status)
 }
 
-function nextUrl({ headers }: Response, from: URL): URL | undefined {
+function readRedirectUrl({ headers }: Response, from: URL): URL | undefined {
   const location = headers.get('location')
   return location !== null && URL.canParse(location, from.href) ? new URL(location, from.href) : undefined
 }
@@ -121,18 +121,18 @@ async function limitResponseSize(response: Response, url: URL, maxBytes: number)
   }
   const { status, statusText, headers } = response
   const isBodiless = [101, 204, 205, 304].includes(status)
-  const body = isBodiless || response.body === null ? null : limitStream(response.body, maxBytes)
+  const body = isBodiless || response.body === null ? null : limitResponseStream(response.body, maxBytes)
   return { kind: 'answered', response: new Response(body, { status, statusText, headers }), url: url.href }
 }
 
 /** Pulled, never pushed: what is not read is not taken from the other side. What went wrong there is told without details. */
-function limitStream(body: ReadableStream<Uint8Array>, maxBytes: number): ReadableStream<Uint8Array> {
+function limitResponseStream(body: ReadableStream<Uint8Array>, maxBytes: number): ReadableStream<Uint8Array> {
   const reader = body.getReader()
   let seen = 0
   return new ReadableStream({
     async pull(controller) {
       const read = await reader.read().catch(() => undefined)
-      if (read === undefined) return controller.error(brokenOff())
+      if (read === undefined) return controller.error(brokenOffError())
       if (read.done) return controller.close()
       seen += read.value.byteLength
       if (seen <= maxBytes) return controller.enqueue(read.value)
@@ -148,7 +148,7 @@ export function tooLateError(): Error {
   return new DOMException('too late to be sent', 'TimeoutError')
 }
 
-function brokenOff(): GatewayError {
+function brokenOffError(): GatewayError {
   return new GatewayError('provider_unavailable', '[fetch] the answer broke off; ask again', { retryable: true })
 }
 
@@ -212,60 +212,60 @@ type Block = readonly [base: number, bits: number]
 
 /** IPv4 that is private, local, shared, reserved, for documentation, or for many. */
 const closedV4: readonly Block[] = [
-  v4Block('0.0.0.0', 8),
-  v4Block('10.0.0.0', 8),
-  v4Block('100.64.0.0', 10),
-  v4Block('127.0.0.0', 8),
-  v4Block('169.254.0.0', 16),
-  v4Block('172.16.0.0', 12),
-  v4Block('192.0.0.0', 24),
-  v4Block('192.0.2.0', 24),
-  v4Block('192.88.99.0', 24),
-  v4Block('192.168.0.0', 16),
-  v4Block('198.18.0.0', 15),
-  v4Block('198.51.100.0', 24),
-  v4Block('203.0.113.0', 24),
-  v4Block('224.0.0.0', 4),
-  v4Block('240.0.0.0', 4),
+  ipv4Block('0.0.0.0', 8),
+  ipv4Block('10.0.0.0', 8),
+  ipv4Block('100.64.0.0', 10),
+  ipv4Block('127.0.0.0', 8),
+  ipv4Block('169.254.0.0', 16),
+  ipv4Block('172.16.0.0', 12),
+  ipv4Block('192.0.0.0', 24),
+  ipv4Block('192.0.2.0', 24),
+  ipv4Block('192.88.99.0', 24),
+  ipv4Block('192.168.0.0', 16),
+  ipv4Block('198.18.0.0', 15),
+  ipv4Block('198.51.100.0', 24),
+  ipv4Block('203.0.113.0', 24),
+  ipv4Block('224.0.0.0', 4),
+  ipv4Block('240.0.0.0', 4),
 ]
 
 export function isPublicAddress(address: string): boolean {
-  const four = readV4(address)
-  if (four !== undefined) return isPublicV4(four)
-  const six = readV6(address)
-  return six !== undefined && isPublicV6(six)
+  const four = parseIpv4(address)
+  if (four !== undefined) return isPublicIpv4(four)
+  const six = parseIpv6(address)
+  return six !== undefined && isPublicIpv6(six)
 }
 
-function isPublicV4(address: number): boolean {
+function isPublicIpv4(address: number): boolean {
   return !closedV4.some(([base, bits]) => address >>> (32 - bits) === base >>> (32 - bits))
 }
 
 /** Only 2000::/3 was ever given out, and of it not what tunnels, documents or identifies; the rest stands for an IPv4. */
-function isPublicV6(groups: readonly number[]): boolean {
+function isPublicIpv6(groups: readonly number[]): boolean {
   const [first = 0, second = 0] = groups
-  const isZero = (from: number, to: number): boolean => groups.slice(from, to).every((group) => group === 0)
-  const isMapped = isZero(0, 5) && groups[5] === 0xffff
-  const isTranslated = first === 0x64 && second === 0xff9b && isZero(2, 6)
-  if (isMapped || isTranslated) return isPublicV4(embeddedV4(groups))
+  const areGroupsZero = (from: number, to: number): boolean => groups.slice(from, to).every((group) => group === 0)
+  const isMapped = areGroupsZero(0, 5) && groups[5] === 0xffff
+  const isTranslated = first === 0x64 && second === 0xff9b && areGroupsZero(2, 6)
+  if (isMapped || isTranslated) return isPublicIpv4(readEmbeddedIpv4(groups))
   if (first >>> 13 !== 1) return false
   const isSpecial = first === 0x2001 && second < 0x200
   const isDocumentation = (first === 0x2001 && second === 0xdb8) || (first === 0x3fff && second < 0x1000)
   return !isSpecial && !isDocumentation && first !== 0x2002
 }
 
-function embeddedV4(groups: readonly number[]): number {
+function readEmbeddedIpv4(groups: readonly number[]): number {
   return ((groups[6] ?? 0) * 0x1_0000 + (groups[7] ?? 0)) >>> 0
 }
 
 /** Four decimal numbers, as a resolver or the URL parser writes them; other spellings are refused. */
-function readV4(text: string): number | undefined {
+function parseIpv4(text: string): number | undefined {
   const match = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/.exec(text)
   if (match === null) return undefined
   const octets = match.slice(1).map(Number)
   return octets.every((octet) => octet <= 255) ? octets.reduce((sum, octet) => sum * 256 + octet, 0) : undefined
 }
 
-function readV6(text: string): readonly number[] | undefined {
+function parseIpv6(text: string): readonly number[] | undefined {
   if (!/^[0-9a-f:.]{2,45}$/i.test(text) || !text.includes(':')) return undefined
   const [head = '', tail, more] = text.split('::')
   if (more !== undefined) return undefined
@@ -281,7 +281,7 @@ function parseIpv6Groups(text: string): readonly number[] | undefined {
   if (text === '') return []
   const words = text.split(':')
   const last = words.at(-1) ?? ''
-  const four = last.includes('.') ? readV4(last) : undefined
+  const four = last.includes('.') ? parseIpv4(last) : undefined
   if (last.includes('.') && four === undefined) return undefined
   const hex = four === undefined ? words : words.slice(0, -1)
   if (!hex.every((word) => /^[0-9a-f]{1,4}$/i.test(word))) return undefined
@@ -289,6 +289,6 @@ function parseIpv6Groups(text: string): readonly number[] | undefined {
   return four === undefined ? groups : [...groups, four >>> 16, four & 0xffff]
 }
 
-function v4Block(base: string, bits: number): Block {
-  return [readV4(base) ?? 0, bits]
+function ipv4Block(base: string, bits: number): Block {
+  return [parseIpv4(base) ?? 0, bits]
 }

@@ -12,8 +12,8 @@ const hidden = '[hidden]'
 const inspect = Symbol.for('nodejs.util.inspect.custom')
 
 export function secret(value: string): Secret {
-  const showHidden = () => hidden
-  return Object.freeze({ reveal: () => value, toString: showHidden, toJSON: showHidden, [inspect]: showHidden })
+  const returnHidden = () => hidden
+  return Object.freeze({ reveal: () => value, toString: returnHidden, toJSON: returnHidden, [inspect]: returnHidden })
 }
 
 // Credentials are taken out of text that operators or logs keep: by their look, and by their value where it is known.

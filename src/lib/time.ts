@@ -15,7 +15,7 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 }
 
 /** Waits for work that cannot be cancelled no longer than the signal allows, then rejects with its reason. */
-export function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+export function rejectWhenAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const rejectOnAbort = (): void => reject(signal.reason)
     signal.addEventListener('abort', rejectOnAbort, { once: true })

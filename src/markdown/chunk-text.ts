@@ -8,22 +8,26 @@ export function chunkText(text: string, limit: number): readonly string[] {
   const pieces: string[] = []
   let step: Step = { piece: '', rest: text, fence: undefined }
   while (step.rest !== '') {
-    step = takePiece(step.rest, step.fence, limit)
+    step = takeTextPiece(step.rest, step.fence, limit)
     if (step.piece.trim() !== '') pieces.push(step.piece)
   }
   return pieces
 }
 
-function takePiece(rest: string, open: Fence | undefined, limit: number): Step {
+function takeTextPiece(rest: string, open: Fence | undefined, limit: number): Step {
   const prefix = open === undefined ? '' : `${open.reopening}\n`
-  const start = open === undefined ? withoutBlankLines : unchanged
+  const start = open === undefined ? trimLeadingBlankLines : returnText
   if (prefix.length + rest.length <= limit) return { piece: prefix + start(rest).trimEnd(), rest: '', fence: undefined }
   const { cut, fence } = cutOutsideFences(rest, open, limit, limit - prefix.length)
   const taken = start(rest.slice(0, cut))
   const after = rest.slice(cut)
   if (fence === undefined) return { piece: prefix + taken.trimEnd(), rest: withoutLeadingSpace(after), fence }
   const body = taken.endsWith('\n') ? taken.slice(0, -1) : taken
-  return afterClosing(`${prefix}${body}\n${fence.marker}`, after.startsWith('\n') ? after.slice(1) : after, fence)
+  return skipRepeatedFenceEnd(
+    `${prefix}${body}\n${fence.marker}`,
+    after.startsWith('\n') ? after.slice(1) : after,
+    fence,
+  )
 }
 
 /** The cut, and the fence it tears; when it tears one, the piece still has room for the closing line. */
@@ -35,7 +39,7 @@ function cutOutsideFences(
 ): { readonly cut: number; readonly fence: Fence | undefined } {
   for (let reserved = 0; ; ) {
     const cut = cutPoint(rest, Math.max(1, room - reserved))
-    const { fence, openedAt } = trackFence(rest.slice(0, cut), open, limit)
+    const { fence, openedAt } = findFenceAtEnd(rest.slice(0, cut), open, limit)
     const closing = fence === undefined ? 0 : fence.marker.length + 1
     if (closing > reserved) {
       reserved = closing
@@ -48,25 +52,25 @@ function cutOutsideFences(
 }
 
 /** We closed the fence; if the text closes it right here as well, that line has been said. */
-function afterClosing(piece: string, after: string, fence: Fence): Step {
+function skipRepeatedFenceEnd(piece: string, after: string, fence: Fence): Step {
   const newline = after.indexOf('\n')
   const line = newline === -1 ? after : after.slice(0, newline)
   if (!closesFence(line, fence)) return { piece, rest: after, fence }
   return { piece, rest: newline === -1 ? '' : after.slice(newline + 1), fence: undefined }
 }
 
-function unchanged(text: string): string {
+function returnText(text: string): string {
   return text
 }
 
 /** Indentation of the first line that says something is kept. */
-function withoutBlankLines(text: string): string {
+function trimLeadingBlankLines(text: string): string {
   const lead = text.length - text.trimStart().length
   return text.slice(text.lastIndexOf('\n', lead) + 1)
 }
 
 function withoutLeadingSpace(text: string): string {
-  const trimmed = withoutBlankLines(text)
+  const trimmed = trimLeadingBlankLines(text)
   return trimmed.length < text.length ? trimmed : text.trimStart()
 }
 
@@ -82,7 +86,7 @@ const fenceLine = /^ {0,3}(`{3,}|~{3,})([^\n]*)$/
 const wordOfLanguage = /[^A-Za-z0-9+#._-]/g
 
 /** State at the end of `text`. Fences that would fill half a piece by themselves are treated as ordinary text. */
-function trackFence(text: string, open: Fence | undefined, limit: number): FenceState {
+function findFenceAtEnd(text: string, open: Fence | undefined, limit: number): FenceState {
   let fence = open
   let openedAt = -1
   for (let start = 0; start <= text.length; ) {
@@ -92,7 +96,7 @@ function trackFence(text: string, open: Fence | undefined, limit: number): Fence
     if (fence !== undefined) {
       if (closesFence(line, fence)) fence = undefined
     } else {
-      fence = openedFence(line, limit)
+      fence = readOpeningFence(line, limit)
       openedAt = start
     }
     start = end + 1
@@ -106,7 +110,7 @@ function closesFence(line: string, fence: Fence): boolean {
   return marker.startsWith(fence.marker) && (match?.[2] ?? '').trim() === ''
 }
 
-function openedFence(line: string, limit: number): Fence | undefined {
+function readOpeningFence(line: string, limit: number): Fence | undefined {
   const match = fenceLine.exec(line)
   const marker = match?.[1]
   const info = match?.[2] ?? ''
@@ -174,19 +178,19 @@ function isLowSurrogate(unit: number): boolean {
 }
 
 /** The greatest count that is accepted, where every smaller one is too. A good guess saves most of the asking. */
-export function mostThat(max: number, guess: number, isAccepted: (count: number) => boolean): number {
+export function findGreatestAccepted(max: number, guess: number, isAccepted: (count: number) => boolean): number {
   let accepted = 0
   let refused = max + 1
-  const ask = (count: number) => {
+  const testCount = (count: number) => {
     if (isAccepted(count)) accepted = count
     else refused = count
   }
-  if (max > 0) ask(Math.min(Math.max(1, guess), max))
+  if (max > 0) testCount(Math.min(Math.max(1, guess), max))
   // Away from the guess in growing steps, and then between the two nearest answers.
   const isUp = accepted > 0
   for (let step = 1; refused - accepted > 1 && (isUp ? refused > max : accepted === 0); step *= 2) {
-    ask(isUp ? Math.min(accepted + step, max) : Math.max(refused - step, 1))
+    testCount(isUp ? Math.min(accepted + step, max) : Math.max(refused - step, 1))
   }
-  while (refused - accepted > 1) ask((accepted + refused) >> 1)
+  while (refused - accepted > 1) testCount((accepted + refused) >> 1)
   return accepted
 }

@@ -1,7 +1,7 @@
 // Cuts a tree into trees that each fit one message. Pure: the same tree gives the same pieces on every try.
 // Linear: only the beginning of what is left is ever measured, never all of it.
 
-import { cutPoint, graphemeBoundary, mostThat } from './chunk-text.ts'
+import { cutPoint, findGreatestAccepted, graphemeBoundary } from './chunk-text.ts'
 import { tableAsList } from './table.ts'
 import {
   type Block,
@@ -66,7 +66,7 @@ export function chunkTree(root: Root, fit: Fit): readonly Root[] {
     const count = countToFill(window, root.children, at, maxLength)
     window = [...window, ...root.children.slice(at, at + count)]
     at += count
-    const taken = takeBlocks(window, { ...room, guess: sizeOfPiece(pieces.at(-1)) }) ?? loosenedFirst(window)
+    const taken = takeBlocksThatFit(window, { ...room, guess: sizeOfPiece(pieces.at(-1)) }) ?? loosenFirstBlock(window)
     if (!taken.head.every(isBlank)) pieces.push({ type: 'root', children: taken.head })
     window = taken.rest
   }
@@ -84,9 +84,9 @@ function countToFill(window: readonly Block[], blocks: readonly Block[], at: num
   return count
 }
 
-function loosenedFirst([first, ...others]: readonly Block[]): ReturnType<typeof loosened> {
+function loosenFirstBlock([first, ...others]: readonly Block[]): ReturnType<typeof loosenBlock> {
   if (first === undefined) return { head: [], rest: [] }
-  const { head, rest } = loosened(first)
+  const { head, rest } = loosenBlock(first)
   return { head, rest: [...rest, ...others] }
 }
 
@@ -99,10 +99,10 @@ function sizeOfPiece(piece: Root | undefined): number {
 // A block that no message can hold even in part, because its marks alone fill one: given up for its words.
 
 /** The same words with one kind of mark less, or the first character of plain words as a piece, whatever its size. */
-function loosened(block: Block): Taken {
+function loosenBlock(block: Block): Taken {
   switch (block.type) {
     case 'paragraph':
-      return loosenedParagraph(block)
+      return loosenParagraph(block)
     case 'heading':
       return { head: [], rest: [{ type: 'paragraph', children: block.children }] }
     case 'code':
@@ -120,7 +120,7 @@ function loosened(block: Block): Taken {
   }
 }
 
-function loosenedParagraph({ children }: Paragraph): Taken {
+function loosenParagraph({ children }: Paragraph): Taken {
   if (children.some((node) => node.type !== 'text' && node.type !== 'break')) {
     return { head: [], rest: [{ type: 'paragraph', children: children.flatMap(splitIntoWords) }] }
   }
@@ -186,7 +186,7 @@ const fill = 0.92
 // Above this a message is full enough to begin a new one rather than tear a block.
 const wellFilled = 0.7
 
-function takeBlocks(blocks: readonly Block[], room: Room): Taken | undefined {
+function takeBlocksThatFit(blocks: readonly Block[], room: Room): Taken | undefined {
   if (room.load(blocks) <= 1) return blocks.length === 0 ? undefined : { head: blocks, rest: [] }
   const count = countThatFits(blocks, room)
   const lead = blocks.slice(0, count)
@@ -194,7 +194,7 @@ function takeBlocks(blocks: readonly Block[], room: Room): Taken | undefined {
   if (next === undefined) return { head: lead, rest: [] }
   const isFirst = lead.every(isHeading)
   if (room.alone([next]) > 1 ? isFirst || room.load(lead) < wellFilled : isFirst && room.isEmpty) {
-    const torn = tear(next, { ...withLead(room, lead), isEmpty: room.isEmpty && count === 0 })
+    const torn = splitBlock(next, { ...addLeadToRoom(room, lead), isEmpty: room.isEmpty && count === 0 })
     if (torn !== undefined) return { head: [...lead, ...torn.head], rest: [...torn.rest, ...blocks.slice(count + 1)] }
   }
   // A heading waits for what it stands above, unless nothing could ever join it.
@@ -203,7 +203,7 @@ function takeBlocks(blocks: readonly Block[], room: Room): Taken | undefined {
 }
 
 function countThatFits(blocks: readonly Block[], room: Room): number {
-  const count = mostThat(blocks.length, room.guess, (some) => room.load(blocks.slice(0, some)) <= fill)
+  const count = findGreatestAccepted(blocks.length, room.guess, (some) => room.load(blocks.slice(0, some)) <= fill)
   // One block that fills a message nearly whole is still whole.
   return count === 0 && room.load(blocks.slice(0, 1)) <= 1 ? 1 : count
 }
@@ -212,11 +212,11 @@ function isHeading(block: Block): boolean {
   return block.type === 'heading'
 }
 
-function withLead(room: Room, lead: readonly Block[]): Room {
+function addLeadToRoom(room: Room, lead: readonly Block[]): Room {
   return { ...room, load: (blocks) => room.load([...lead, ...blocks]) }
 }
 
-function tear(block: Block, room: Room): Taken | undefined {
+function splitBlock(block: Block, room: Room): Taken | undefined {
   switch (block.type) {
     case 'paragraph':
     case 'heading': {
@@ -230,16 +230,16 @@ function tear(block: Block, room: Room): Taken | undefined {
       return { head: [{ ...block, children: split.head }], rest }
     }
     case 'code': {
-      const fits = (code: Block) => room.load([code]) <= 1
-      const parts = splitCode(block, { fits, maxLength: room.maxLength, isForced: room.isEmpty })
+      const fitsRoom = (code: Block) => room.load([code]) <= 1
+      const parts = splitCode(block, { fits: fitsRoom, maxLength: room.maxLength, isForced: room.isEmpty })
       return parts === undefined ? undefined : { head: [parts[0]], rest: [parts[1]] }
     }
     case 'blockquote':
-      return tearQuote(block, room)
+      return splitQuote(block, room)
     case 'list':
-      return tearList(block, room)
+      return splitList(block, room)
     case 'table':
-      return tearTable(block, room)
+      return splitTable(block, room)
     case 'thematicBreak':
       return undefined
     default:
@@ -247,50 +247,56 @@ function tear(block: Block, room: Room): Taken | undefined {
   }
 }
 
-function tearQuote(quote: Blockquote, room: Room): Taken | undefined {
-  const wrap = (children: readonly Block[]): readonly Block[] => [{ ...quote, children }]
-  const taken = takeBlocks(quote.children, roomInside(room, wrap, wrap))
+function splitQuote(quote: Blockquote, room: Room): Taken | undefined {
+  const wrapInQuote = (children: readonly Block[]): readonly Block[] => [{ ...quote, children }]
+  const taken = takeBlocksThatFit(quote.children, createInnerRoom(room, wrapInQuote, wrapInQuote))
   return taken === undefined
     ? undefined
-    : { head: wrap(taken.head), rest: taken.rest.length === 0 ? [] : wrap(taken.rest) }
+    : { head: wrapInQuote(taken.head), rest: taken.rest.length === 0 ? [] : wrapInQuote(taken.rest) }
 }
 
-function tearList(list: List, room: Room): Taken | undefined {
-  const some = (from: number, to?: number): List => ({
+function splitList(list: List, room: Room): Taken | undefined {
+  const sliceList = (from: number, to?: number): List => ({
     ...list,
     start: list.start + from,
     children: list.children.slice(from, to),
   })
-  const count = mostThat(list.children.length, room.guess, (items) => room.load([some(0, items)]) <= 1)
+  const count = findGreatestAccepted(list.children.length, room.guess, (items) => room.load([sliceList(0, items)]) <= 1)
   const next = list.children[count]
-  if (next !== undefined && room.alone([some(count, count + 1)]) > 1) {
-    const wrap = (children: readonly Block[]): readonly Block[] => {
+  if (next !== undefined && room.alone([sliceList(count, count + 1)]) > 1) {
+    const wrapInList = (children: readonly Block[]): readonly Block[] => {
       return [{ ...list, children: [...list.children.slice(0, count), { ...next, children }] }]
     }
-    const alone = (children: readonly Block[]): readonly Block[] => [{ ...list, children: [{ ...next, children }] }]
-    const taken = takeBlocks(next.children, { ...roomInside(room, wrap, alone), isEmpty: room.isEmpty && count === 0 })
+    const wrapInListAlone = (children: readonly Block[]): readonly Block[] => [
+      { ...list, children: [{ ...next, children }] },
+    ]
+    const taken = takeBlocksThatFit(next.children, {
+      ...createInnerRoom(room, wrapInList, wrapInListAlone),
+      isEmpty: room.isEmpty && count === 0,
+    })
     // What is left of an item has been numbered already: it goes on without a number.
-    const later = some(count + 1)
+    const later = sliceList(count + 1)
     if (taken !== undefined) {
-      return { head: wrap(taken.head), rest: [...taken.rest, ...(later.children.length === 0 ? [] : [later])] }
+      return { head: wrapInList(taken.head), rest: [...taken.rest, ...(later.children.length === 0 ? [] : [later])] }
     }
   }
-  return count === 0 ? undefined : { head: [some(0, count)], rest: next === undefined ? [] : [some(count)] }
+  return count === 0 ? undefined : { head: [sliceList(0, count)], rest: next === undefined ? [] : [sliceList(count)] }
 }
 
-function tearTable(table: Table, room: Room): Taken | undefined {
+function splitTable(table: Table, room: Room): Taken | undefined {
   const [header, ...rows] = table.children
   if (header === undefined) return undefined
-  const some = (from: number, to?: number): Table => ({ ...table, children: [header, ...rows.slice(from, to)] })
-  const count = rows.length === 0 ? 0 : mostThat(rows.length, room.guess, (few) => room.load([some(0, few)]) <= 1)
-  if (count > 0) return { head: [some(0, count)], rest: count === rows.length ? [] : [some(count)] }
+  const sliceTable = (from: number, to?: number): Table => ({ ...table, children: [header, ...rows.slice(from, to)] })
+  const count =
+    rows.length === 0 ? 0 : findGreatestAccepted(rows.length, room.guess, (few) => room.load([sliceTable(0, few)]) <= 1)
+  if (count > 0) return { head: [sliceTable(0, count)], rest: count === rows.length ? [] : [sliceTable(count)] }
   // Not even one row fits a message of its own.
-  return room.alone([some(0, 1)]) > 1 ? tear(tableAsList(table), room) : undefined
+  return room.alone([sliceTable(0, 1)]) > 1 ? splitBlock(tableAsList(table), room) : undefined
 }
 
 type Wrap = (children: readonly Block[]) => readonly Block[]
 
-function roomInside(room: Room, wrap: Wrap, wrapAlone: Wrap): Room {
+function createInnerRoom(room: Room, wrap: Wrap, wrapAlone: Wrap): Room {
   return { ...room, load: (blocks) => room.load(wrap(blocks)), alone: (blocks) => room.alone(wrapAlone(blocks)) }
 }
 
@@ -304,17 +310,19 @@ type CodeRoom = {
 
 function splitCode(code: Code, { fits, maxLength, isForced }: CodeRoom): readonly [Code, Code] | undefined {
   const window = code.value.slice(0, maxLength)
-  const length = mostThat(window.length, maxLength >> 1, (count) => fits({ ...code, value: window.slice(0, count) }))
+  const length = findGreatestAccepted(window.length, maxLength >> 1, (count) =>
+    fits({ ...code, value: window.slice(0, count) }),
+  )
   if (length === 0) return undefined
   const newline = code.value.lastIndexOf('\n', length)
-  if (newline > 0) return parts(code, newline, newline + 1)
+  if (newline > 0) return splitCodeValue(code, newline, newline + 1)
   if (!isForced) return undefined
   const space = code.value.lastIndexOf(' ', length - 1) + 1
   const cut = space * 2 > length ? space : graphemeBoundary(code.value, length)
-  return parts(code, cut, cut)
+  return splitCodeValue(code, cut, cut)
 }
 
-function parts(code: Code, end: number, start: number): readonly [Code, Code] {
+function splitCodeValue(code: Code, end: number, start: number): readonly [Code, Code] {
   return [
     { ...code, value: code.value.slice(0, end) },
     { ...code, value: code.value.slice(start) },
@@ -335,17 +343,17 @@ type InlineRoom = {
 function splitInline(nodes: readonly Inline[], room: InlineRoom): InlineSplit | undefined {
   const window = inlineWindow(nodes, room.maxLength)
   const { text } = window
-  const length = mostThat(text.length, room.maxLength >> 1, (count) => room.fits(inlineUpTo(nodes, count)))
+  const length = findGreatestAccepted(text.length, room.maxLength >> 1, (count) => room.fits(inlineUpTo(nodes, count)))
   if (length === 0) return undefined
   if (length === text.length) return { head: nodes, rest: [] }
-  const cut = bestCut(window, length, room)
+  const cut = chooseCut(window, length, room)
   if (cut === undefined) return undefined
   const end = text.slice(0, cut).trimEnd().length
   const start = text.length - text.slice(cut).trimStart().length
   return { head: inlineUpTo(nodes, end === 0 ? cut : end), rest: inlineFrom(nodes, start) }
 }
 
-function bestCut(
+function chooseCut(
   { text, whole }: InlineWindow,
   length: number,
   { isForced, maxLength }: InlineRoom,

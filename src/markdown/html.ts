@@ -156,7 +156,7 @@ function createWriter(): Writer {
   const openTags: string[] = []
   let length = 0
   let isFull = false
-  const write = (text: string) => {
+  const writeHtml = (text: string) => {
     isFull ||= length + text.length > maxTextLength - roomForClosingTags
     if (isFull) return false
     length += text.length
@@ -166,15 +166,15 @@ function createWriter(): Writer {
   return {
     open(name, attributes) {
       const tag = openTags.length < maxDepth ? safeOpeningTag(name, attributes) : undefined
-      if (tag !== undefined && write(tag) && name !== 'br') openTags.push(name)
+      if (tag !== undefined && writeHtml(tag) && name !== 'br') openTags.push(name)
     },
     close(name) {
-      if (separatingTags.has(name)) write('\n')
+      if (separatingTags.has(name)) writeHtml('\n')
       const at = openTags.lastIndexOf(name)
       if (at === -1) return
       for (const tag of openTags.splice(at).reverse()) written.push(`</${tag}>`)
     },
-    text: (text) => void write(escapeHtml(text)),
+    text: (text) => void writeHtml(escapeHtml(text)),
     isFull: () => isFull,
     finish() {
       for (const tag of openTags.splice(0).reverse()) written.push(`</${tag}>`)

@@ -8,24 +8,24 @@ const rest = /:\/\/[^\s<>"`\u3000-\u303f\uff01-\uff0f\uff1a-\uff1f\u201c\u201d]{
 const trailing = "?!.,:;*_~'|]"
 
 /** The scheme that stands right before `://`. */
-export function schemeBefore(text: string): string | undefined {
+export function findSchemeBefore(text: string): string | undefined {
   return scheme.exec(text.slice(-6))?.[0]
 }
 
 /** From `://` at this place on. */
-export function addressAt(text: string, at: number): string | undefined {
+export function readAddressAt(text: string, at: number): string | undefined {
   rest.lastIndex = at
-  const address = withoutTrailing(rest.exec(text)?.[0] ?? '')
+  const address = trimTrailingPunctuation(rest.exec(text)?.[0] ?? '')
   return address.length < 4 ? undefined : address
 }
 
 /** Words with their addresses as links; `textNodes` makes nodes of what is between. */
-export function withAddresses(text: string, textNodes: (words: string) => readonly Inline[]): readonly Inline[] {
+export function linkAddresses(text: string, textNodes: (words: string) => readonly Inline[]): readonly Inline[] {
   const nodes: Inline[] = []
   let end = 0
   for (let at = text.indexOf('://'); at !== -1; at = text.indexOf('://', Math.max(end, at + 3))) {
-    const start = schemeBefore(text.slice(end, at))
-    const address = start === undefined ? undefined : addressAt(text, at)
+    const start = findSchemeBefore(text.slice(end, at))
+    const address = start === undefined ? undefined : readAddressAt(text, at)
     if (start === undefined || address === undefined) continue
     const url = safeUrl(start + address)
     if (url === undefined) continue
@@ -37,7 +37,7 @@ export function withAddresses(text: string, textNodes: (words: string) => readon
 }
 
 /** Without punctuation that belongs to the sentence, and without a closing bracket that was opened before the address. */
-function withoutTrailing(text: string): string {
+function trimTrailingPunctuation(text: string): string {
   let end = text.length
   let unopened = countOccurrences(text, ')') - countOccurrences(text, '(')
   for (; end > 0; end -= 1) {
@@ -81,7 +81,7 @@ export function safeUrl(written: string): string | undefined {
 const written =
   /(?<![\p{L}\p{N}\p{M}_./@+-])@[\p{L}\p{N}_](?:[\p{L}\p{N}_.-]{0,62}[\p{L}\p{N}_])?(?:@[\p{L}\p{N}](?:[\p{L}\p{N}.-]{0,251}[\p{L}\p{N}])?)?(?![\p{L}\p{N}_@/])/gu
 
-export function withMentions(text: string, mayNotify: ReadonlySet<string>): readonly Inline[] {
+export function linkMentions(text: string, mayNotify: ReadonlySet<string>): readonly Inline[] {
   const nodes: Inline[] = []
   let end = 0
   for (const { 0: name, index } of text.matchAll(written)) {

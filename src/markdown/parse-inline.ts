@@ -1,6 +1,6 @@
 // Inline tokens to inline nodes.
 
-import { safeUrl, withMentions } from './links.ts'
+import { linkMentions, safeUrl } from './links.ts'
 import { footnoteNumber, type NoteNumbers, type Token } from './parser-rules.ts'
 import { stripControlCharacters } from './plain-tree.ts'
 import { type Inline, inlineText } from './tree.ts'
@@ -16,7 +16,7 @@ export type Building = {
 export function inlineTree(inline: Token, building: Building, isOneLine: boolean): readonly Inline[] {
   const { mayNotify } = building
   const builder = createInlineBuilder((words) =>
-    mayNotify.size > 0 && words.includes('@') ? withMentions(words, mayNotify) : [{ type: 'text', value: words }],
+    mayNotify.size > 0 && words.includes('@') ? linkMentions(words, mayNotify) : [{ type: 'text', value: words }],
   )
   const addBreak = () => (isOneLine || builder.isInLink() ? builder.words(' ') : builder.node({ type: 'break' }))
   if (inline.children === null) addLines(inline.content, builder, addBreak)
@@ -103,19 +103,19 @@ function createInlineBuilder(textNodes: (words: string) => readonly Inline[]): I
   const root: Frame = { url: '', children: [] }
   const frames: Frame[] = []
   let pending = ''
-  const top = () => frames.at(-1) ?? root
-  const isInside = (mark: Mark) => frames.some((frame) => frame.mark === mark)
-  const flush = () => {
+  const topFrame = () => frames.at(-1) ?? root
+  const isInsideMark = (mark: Mark) => frames.some((frame) => frame.mark === mark)
+  const flushText = () => {
     if (pending === '') return
-    const nodes: readonly Inline[] = isInside('link') ? [{ type: 'text', value: pending }] : textNodes(pending)
-    for (const node of nodes) append(top().children, node)
+    const nodes: readonly Inline[] = isInsideMark('link') ? [{ type: 'text', value: pending }] : textNodes(pending)
+    for (const node of nodes) appendInline(topFrame().children, node)
     pending = ''
   }
-  const close = () => {
+  const closeFrame = () => {
     const frame = frames.at(-1)
-    if (frame?.mark !== undefined) flush()
+    if (frame?.mark !== undefined) flushText()
     frames.pop()
-    if (frame?.mark !== undefined) closeMark(frame.mark, frame, top().children)
+    if (frame?.mark !== undefined) closeMark(frame.mark, frame, topFrame().children)
   }
   return {
     words(text) {
@@ -123,21 +123,21 @@ function createInlineBuilder(textNodes: (words: string) => readonly Inline[]): I
     },
     node(node) {
       if (node.type === 'break') pending = pending.trimEnd()
-      flush()
+      flushText()
       // An empty line inside a paragraph would end it.
-      if (node.type === 'break' && isAtLineStart(top().children)) return
-      append(top().children, node)
+      if (node.type === 'break' && isAtLineStart(topFrame().children)) return
+      appendInline(topFrame().children, node)
     },
     open(mark, url = '') {
-      const isKept = !isInside(mark) && frames.length < maxMarks
-      if (isKept) flush()
-      frames.push(isKept ? { mark, url, children: [] } : { url, children: top().children })
+      const isKept = !isInsideMark(mark) && frames.length < maxMarks
+      if (isKept) flushText()
+      frames.push(isKept ? { mark, url, children: [] } : { url, children: topFrame().children })
     },
-    close,
-    isInLink: () => isInside('link'),
+    close: closeFrame,
+    isInLink: () => isInsideMark('link'),
     finish() {
-      while (frames.length > 0) close()
-      flush()
+      while (frames.length > 0) closeFrame()
+      flushText()
       if (root.children.at(-1)?.type === 'break') root.children.pop()
       return root.children
     },
@@ -151,25 +151,25 @@ function isAtLineStart(nodes: readonly Inline[]): boolean {
 
 function closeMark(mark: Mark, { url, children }: Frame, into: Inline[]): void {
   if (mark !== 'link') {
-    if (children.length > 0) append(into, { type: mark, children })
+    if (children.length > 0) appendInline(into, { type: mark, children })
     return
   }
   const safe = safeUrl(url)
   // An invisible link would be lost with its address.
   const label: readonly Inline[] = inlineText(children).trim() === '' ? [{ type: 'text', value: url }] : children
-  if (safe !== undefined) append(into, { type: 'link', url: safe, children: label })
-  else for (const child of label) append(into, child)
+  if (safe !== undefined) appendInline(into, { type: 'link', url: safe, children: label })
+  else for (const child of label) appendInline(into, child)
 }
 
 /** Neighbours that would read as one node are one. */
-function append(into: Inline[], node: Inline): void {
+function appendInline(into: Inline[], node: Inline): void {
   const last = into.at(-1)
   if (node.type === 'text' && node.value === '') return
   if (last?.type === 'text' && node.type === 'text') {
     into[into.length - 1] = { type: 'text', value: last.value + node.value }
   } else if (last !== undefined && last.type === node.type && isPlainMark(last) && isPlainMark(node)) {
     const children = [...last.children]
-    for (const child of node.children) append(children, child)
+    for (const child of node.children) appendInline(children, child)
     into[into.length - 1] = { type: last.type, children }
   } else into.push(node)
 }

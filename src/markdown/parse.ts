@@ -3,7 +3,7 @@
 import { safeUrl } from './links.ts'
 import { type Building, footnoteLabel, inlineTree } from './parse-inline.ts'
 import { footnoteNumber, markdownTokens, noteNumbers, type Token } from './parser-rules.ts'
-import { cleanShownText, plainBlocks } from './plain-tree.ts'
+import { cleanShownText, plainTextToBlocks } from './plain-tree.ts'
 import type { Align, Block, Heading, Inline, ListItem, Root, TableRow } from './tree.ts'
 
 type MarkdownOptions = {
@@ -18,7 +18,7 @@ const markup = /[`*_~[\]<>&|\\#@]|:\/\/|^(?: {0,3}(?:[-+=]|\d{1,9}[.)])| {4}|\t)
 
 export function parseMarkdown(text: string, options: MarkdownOptions = {}): Root {
   const clean = cleanShownText(text)
-  if (!markup.test(clean)) return { type: 'root', children: plainBlocks(clean) }
+  if (!markup.test(clean)) return { type: 'root', children: plainTextToBlocks(clean) }
   const env: Record<string, unknown> = {}
   const tokens = markdownTokens(clean, env)
   const building: Building = { mayNotify: options.mayNotify ?? new Set(), notes: noteNumbers(env), used: new Set() }
@@ -30,20 +30,20 @@ export function parseMarkdown(text: string, options: MarkdownOptions = {}): Root
     block(block, line, count) {
       nodes += count
       if (nodes <= maxNodes) children.push(block)
-      else children.push(...plainBlocks(fromLine(clean, line), building.mayNotify))
+      else children.push(...plainTextToBlocks(sliceFromLine(clean, line), building.mayNotify))
       return nodes <= maxNodes
     },
-    rest: (line) => void children.push(...plainBlocks(fromLine(clean, line), building.mayNotify)),
+    rest: (line) => void children.push(...plainTextToBlocks(sliceFromLine(clean, line), building.mayNotify)),
     note: (note) => void notes.push(note),
     definition: (definition) => void definitions.push(definition),
   })
   return {
     type: 'root',
-    children: [...children, ...noteBlocks(notes, building), ...unused(definitions, clean, building)],
+    children: [...children, ...noteBlocks(notes, building), ...listUnusedDefinitions(definitions, clean, building)],
   }
 }
 
-function fromLine(text: string, line: number): string {
+function sliceFromLine(text: string, line: number): string {
   let at = 0
   for (let passed = 0; passed < line; passed += 1) at = text.indexOf('\n', at) + 1
   return text.slice(at)
@@ -54,10 +54,10 @@ function noteBlocks(notes: readonly NoteTree[], { notes: numbers }: Building): r
   const numbered = notes.map((note) => ({ number: footnoteNumber(numbers, note.label), note }))
   return numbered
     .toSorted((one, other) => one.number - other.number)
-    .map(({ number, note }) => ({ type: 'paragraph', children: led(`[${number}] `, note.children) }))
+    .map(({ number, note }) => ({ type: 'paragraph', children: prependText(`[${number}] `, note.children) }))
 }
 
-function led(lead: string, children: readonly Inline[]): readonly Inline[] {
+function prependText(lead: string, children: readonly Inline[]): readonly Inline[] {
   const [first, ...rest] = children
   return first?.type === 'text'
     ? [{ type: 'text', value: lead + first.value }, ...rest]
@@ -67,7 +67,7 @@ function led(lead: string, children: readonly Inline[]): readonly Inline[] {
 const written = /^[\s>]*\[((?:[^\\[\]]|\\.)*)\]:\s*<?([^\s>]*)/
 
 /** An address that no link uses is shown: it was written to be read. */
-function unused(definitions: readonly Definition[], text: string, { used }: Building): readonly Block[] {
+function listUnusedDefinitions(definitions: readonly Definition[], text: string, { used }: Building): readonly Block[] {
   const left = definitions.filter(({ label }) => !used.has(label))
   if (left.length === 0) return []
   const lines = text.split('\n')
@@ -113,7 +113,7 @@ export function readBlocks(tokens: readonly Token[], building: Building, sink: B
   const frames: Frame[] = []
   let nodes = 0
   let line = 0
-  const add = (block: Block | undefined): boolean => {
+  const addBlock = (block: Block | undefined): boolean => {
     if (block === undefined) return true
     nodes += 1
     const parent = frames.at(-1)
@@ -145,8 +145,8 @@ export function readBlocks(tokens: readonly Token[], building: Building, sink: B
       const frame = frames.pop()
       if (frame?.token.type === 'note_open') sink.note({ label: footnoteLabel(frame.token), children: frame.inline })
       else if (frame?.token.type === 'list_item_open') frames.at(-1)?.items.push(listItem(frame))
-      else if (frame !== undefined && !add(closedBlock(frame))) return
-    } else if (!add(leafBlock(token))) return
+      else if (frame !== undefined && !addBlock(closeFrameToBlock(frame))) return
+    } else if (!addBlock(leafBlock(token))) return
   }
 }
 
@@ -178,7 +178,7 @@ function cellAlignment(token: Token): Align {
   return style.endsWith('right') ? 'right' : null
 }
 
-function closedBlock(frame: Frame): Block | undefined {
+function closeFrameToBlock(frame: Frame): Block | undefined {
   const { token, children, inline } = frame
   switch (token.type) {
     case 'paragraph_open':

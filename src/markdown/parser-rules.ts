@@ -3,7 +3,7 @@
 
 import type { MarkdownIt } from 'markdown-it'
 import createMarkdownIt from 'markdown-it'
-import { addressAt, safeUrl, schemeBefore } from './links.ts'
+import { findSchemeBefore, readAddressAt, safeUrl } from './links.ts'
 
 export type Token = ReturnType<MarkdownIt['parse']>[number]
 
@@ -93,10 +93,10 @@ function changeBlockRules(md: MarkdownIt): void {
     if (!silent) keepExtraCells(state, from)
     return true
   })
-  md.block.ruler.before('table', 'rest', rest)
+  md.block.ruler.before('table', 'rest', restRule)
 }
 
-const rest: BlockRule = (state, start, end, silent) => {
+const restRule: BlockRule = (state, start, end, silent) => {
   if (silent || state.tokens.length < maxTokens) return false
   state.push('rest', '', 0).map = [start, end]
   state.line = end
@@ -119,7 +119,7 @@ function keepExtraCells(state: BlockState, from: number): void {
     if (token?.type === 'th_open') columns += 1
     else if (token?.type === 'tr_open') {
       cell = 0
-      extra = columns === 0 ? [] : cellsBeyond(state, token.map?.[0] ?? 0, columns)
+      extra = columns === 0 ? [] : listCellsBeyond(state, token.map?.[0] ?? 0, columns)
     } else if (token?.type === 'inline') {
       cell += 1
       if (cell === columns && extra.length > 0) token.content = [token.content, ...extra].join(' | ')
@@ -127,7 +127,7 @@ function keepExtraCells(state: BlockState, from: number): void {
   }
 }
 
-function cellsBeyond(state: BlockState, line: number, columns: number): readonly string[] {
+function listCellsBeyond(state: BlockState, line: number, columns: number): readonly string[] {
   const text = state.src.slice((state.bMarks[line] ?? 0) + (state.tShift[line] ?? 0), state.eMarks[line]).trim()
   if (text.length <= columns || !hasMorePipes(text, columns)) return []
   const cells = text.split(/(?<!\\)\|/)
@@ -156,7 +156,7 @@ const named = /\[\^([^\s[\]^]{1,64})\]/y
 
 function addFootnotes(md: MarkdownIt): void {
   md.block.ruler.before('reference', 'note', footnoteRule, { alt: ['paragraph', 'reference'] })
-  md.inline.ruler.before('link', 'note_name', noteName)
+  md.inline.ruler.before('link', 'note_name', footnoteReferenceRule)
 }
 
 export function noteNumbers(env: Env): NoteNumbers {
@@ -185,7 +185,7 @@ const footnoteRule: FootnoteBlockRule = (state, start, end, silent) => {
   if (notes.has(label)) return false
   if (silent) return true
   notes.set(label, undefined)
-  const last = endOfNote(state, start, end)
+  const last = findNoteEnd(state, start, end)
   const first = state.src.slice(opening.lastIndex, state.eMarks[start])
   const more = state.getLines(start + 1, last, state.blkIndent, false)
   state.push('note_open', '', 1).meta = { label }
@@ -198,7 +198,7 @@ const footnoteRule: FootnoteBlockRule = (state, start, end, silent) => {
 }
 
 /** Up to an empty line, unless an indented one follows. */
-function endOfNote(state: Parameters<FootnoteBlockRule>[0], start: number, end: number): number {
+function findNoteEnd(state: Parameters<FootnoteBlockRule>[0], start: number, end: number): number {
   let line = start + 1
   while (line < end) {
     if (state.isEmpty(line)) {
@@ -211,7 +211,7 @@ function endOfNote(state: Parameters<FootnoteBlockRule>[0], start: number, end: 
   return line
 }
 
-const noteName: FootnoteInlineRule = (state, silent) => {
+const footnoteReferenceRule: FootnoteInlineRule = (state, silent) => {
   if (state.src.charCodeAt(state.pos) !== 0x5b || state.src.charCodeAt(state.pos + 1) !== 0x5e) return false
   named.lastIndex = state.pos
   const match = named.exec(state.src)
@@ -228,19 +228,19 @@ const noteName: FootnoteInlineRule = (state, silent) => {
 type InlineRule = Parameters<MarkdownIt['inline']['ruler']['push']>[1]
 
 function changeInlineRules(md: MarkdownIt): void {
-  md.inline.ruler.at('linkify', bareAddress)
-  md.inline.ruler.at('emphasis', emphasis)
+  md.inline.ruler.at('linkify', bareAddressRule)
+  md.inline.ruler.at('emphasis', emphasisRule)
   md.inline.ruler.disable('html_inline')
 }
 
 const asterisk = 0x2a
 const underscore = 0x5f
 /** `https://…` in running text, to the end the reader sees. */
-const bareAddress: InlineRule = (state, silent) => {
+const bareAddressRule: InlineRule = (state, silent) => {
   if (state.src.charCodeAt(state.pos) !== 0x3a || state.src.charCodeAt(state.pos + 1) !== 0x2f) return false
-  const scheme = schemeBefore(state.pending)
+  const scheme = findSchemeBefore(state.pending)
   if (scheme === undefined || state.linkLevel > 0 || silent) return false
-  const rest = addressAt(state.src.slice(0, state.posMax), state.pos)
+  const rest = readAddressAt(state.src.slice(0, state.posMax), state.pos)
   const url = rest === undefined ? undefined : safeUrl(scheme + rest)
   if (rest === undefined || url === undefined) return false
   state.pending = state.pending.slice(0, -scheme.length)
@@ -252,7 +252,7 @@ const bareAddress: InlineRule = (state, silent) => {
 }
 
 /** CommonMark's rule, and `**` between punctuation and a letter may open or close too: models write `**Label:**text`. */
-const emphasis: InlineRule = (state, silent) => {
+const emphasisRule: InlineRule = (state, silent) => {
   const marker = state.src.charCodeAt(state.pos)
   if (silent || (marker !== asterisk && marker !== underscore)) return false
   const { can_open, can_close, length } = state.scanDelims(state.pos, marker === asterisk)

@@ -2,7 +2,7 @@
 // kept, and addresses as links that say themselves.
 
 import { cleanText } from '../lib/clean-text.ts'
-import { withAddresses, withMentions } from './links.ts'
+import { linkAddresses, linkMentions } from './links.ts'
 import type { Block, Inline, Root } from './tree.ts'
 
 // A paragraph of more lines is none; cutting it into several keeps every step over it short.
@@ -14,13 +14,13 @@ export function plainTree(
   text: string,
   { mayNotify = noRecipients }: { readonly mayNotify?: ReadonlySet<string> } = {},
 ): Root {
-  return { type: 'root', children: plainBlocks(cleanShownText(text), mayNotify) }
+  return { type: 'root', children: plainTextToBlocks(cleanShownText(text), mayNotify) }
 }
 
 /** `text` is clean already. */
-export function plainBlocks(text: string, mayNotify = noRecipients): readonly Block[] {
-  const textNodes = (words: string): readonly Inline[] =>
-    mayNotify.size > 0 && words.includes('@') ? withMentions(words, mayNotify) : [{ type: 'text', value: words }]
+export function plainTextToBlocks(text: string, mayNotify = noRecipients): readonly Block[] {
+  const wordsToNodes = (words: string): readonly Inline[] =>
+    mayNotify.size > 0 && words.includes('@') ? linkMentions(words, mayNotify) : [{ type: 'text', value: words }]
   const blocks: Block[] = []
   let children: Inline[] = []
   let lines = 0
@@ -33,7 +33,7 @@ export function plainBlocks(text: string, mayNotify = noRecipients): readonly Bl
       children = []
       blocks.push({ type: 'paragraph', children })
     }
-    children.push(...(words.includes('://') ? withAddresses(words, textNodes) : textNodes(words)))
+    children.push(...(words.includes('://') ? linkAddresses(words, wordsToNodes) : wordsToNodes(words)))
     lines += 1
   }
   return blocks

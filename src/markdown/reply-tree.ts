@@ -39,7 +39,7 @@ function isFilePart(part: Part): part is FilePart {
 }
 
 function partBlocks(part: Part, options: ReplyTreeOptions): readonly Block[] {
-  if (!isKnownPart(part)) return [textParagraph(placeholderLine(part))]
+  if (!isKnownPart(part)) return [textParagraph(unsupportedPartText(part))]
   switch (part.kind) {
     case 'text':
       if (part.mime === 'text/markdown') return parseMarkdown(part.content, options).children
@@ -89,10 +89,10 @@ function textParagraph(words: string): Block {
 export type FilePart = Extract<KnownPart, { readonly kind: 'file' | 'artifact' }>
 
 function fileLine(part: FilePart): string {
-  if (part.kind === 'file') return say('file.shown', { about: suffix(part.name ?? part.mime, part.size) })
+  if (part.kind === 'file') return say('file.shown', { about: nameAndSizeSuffix(part.name ?? part.mime, part.size) })
   const { name, artifact_type: type, mime } = part
   const known = name === undefined ? (type ?? mime) : [name, ...(type === undefined ? [] : [type])].join(', ')
-  return say('artifact.shown', { about: suffix(known) })
+  return say('artifact.shown', { about: nameAndSizeSuffix(known) })
 }
 
 /** What stands behind a link about what it leads to; nothing if nothing is said. */
@@ -101,7 +101,7 @@ function linkDescription(description: string | undefined): string {
   return words === '' ? '' : ` – ${words}`
 }
 
-function placeholderLine({ kind }: Part): string {
+function unsupportedPartText({ kind }: Part): string {
   return say('content.unsupported', { kind: collapseWhitespace(String(kind)).slice(0, 64) })
 }
 
@@ -109,7 +109,7 @@ function collapseWhitespace(text: string): string {
   return text.replace(/\s+/g, ' ').trim()
 }
 
-function suffix(name: string | undefined, size?: number): string {
+function nameAndSizeSuffix(name: string | undefined, size?: number): string {
   const known = [
     ...(name === undefined ? [] : [collapseWhitespace(name).slice(0, 256)]),
     ...(size === undefined ? [] : [sizeText(size)]),
@@ -178,7 +178,7 @@ export function plainText(reply: NormalizedResponse): string {
 
 /** Parts in reading order; tool calls are internal and leave no trace. */
 export function partsText(parts: readonly Part[]): string {
-  const pieces = parts.map((part) => (isKnownPart(part) ? knownPartText(part) : placeholderLine(part)))
+  const pieces = parts.map((part) => (isKnownPart(part) ? knownPartText(part) : unsupportedPartText(part)))
   return pieces
     .map(cleanShownText)
     .filter((piece) => piece.trim() !== '')
@@ -213,11 +213,11 @@ function plainLinkText(url: string, title: string | undefined): string {
 
 /** Pieces of at most `limit` UTF-16 units. */
 export function renderPlain(root: Root, { limit }: { readonly limit: number }): readonly string[] {
-  const pieces = chunkTree(root, { limit, sizeOf: (blocks) => plainPiece(blocks).length })
-  return pieces.map(({ children }) => plainPiece(children)).filter((text) => text !== '')
+  const pieces = chunkTree(root, { limit, sizeOf: (blocks) => writePlainBlocks(blocks).length })
+  return pieces.map(({ children }) => writePlainBlocks(children)).filter((text) => text !== '')
 }
 
-function plainPiece(blocks: readonly Block[]): string {
+function writePlainBlocks(blocks: readonly Block[]): string {
   const draft: Draft = { text: '', ranges: [] }
   writeBlocks(draft, blocks, { indent: '', isQuoted: true, isPlain: true })
   return draft.text.trim()

@@ -5,7 +5,7 @@ import { safeUrl } from './links.ts'
 import { readBlocks } from './parse.ts'
 import type { Building } from './parse-inline.ts'
 import { markdownTokens, noteNumbers, type Token } from './parser-rules.ts'
-import { cleanShownText, plainBlocks } from './plain-tree.ts'
+import { cleanShownText, plainTextToBlocks } from './plain-tree.ts'
 import type { Block } from './tree.ts'
 import { writeMarkdown } from './write.ts'
 
@@ -17,14 +17,14 @@ export function safeMarkdown(text: string): string {
   const clean = cleanShownText(text)
   if (!mayLead.test(clean)) return clean
   const env: Record<string, unknown> = {}
-  const pieces = splitIntoPieces(markdownTokens(clean, env)).filter(({ tokens }) => tokens.some(leadsAstray))
+  const pieces = splitIntoPieces(markdownTokens(clean, env)).filter(({ tokens }) => tokens.some(hasUnsafeLink))
   if (pieces.length === 0) return clean
   const building: Building = { mayNotify: new Set(), notes: noteNumbers(env), used: new Set() }
   const lines = clean.split('\n')
   const written: string[] = []
   let next = 0
   for (const { start, end, tokens } of pieces) {
-    const children = tokensToBlocks(tokens, building) ?? plainBlocks(lines.slice(start, end).join('\n'))
+    const children = tokensToBlocks(tokens, building) ?? plainTextToBlocks(lines.slice(start, end).join('\n'))
     written.push(...lines.slice(next, start), writeMarkdown({ type: 'root', children }))
     next = end
     // Empty lines behind a block are not its own.
@@ -65,27 +65,27 @@ function tokensToBlocks(tokens: readonly Token[], building: Building): readonly 
 
 const definition = /^[ \t>]*\[(?:[^\\[\]]|\\.){1,999}\]:\s*<?([^\s>]+)/gm
 
-function leadsAstray({ type, content, children }: Token): boolean {
+function hasUnsafeLink({ type, content, children }: Token): boolean {
   // Behind what is read as blocks, and in a text of little else than marks, it is not known what others make of it.
   if (type === 'rest') return true
   if (type !== 'inline') return false
   if (children === null) return mayLead.test(content)
-  if (children.some(isAstrayLink)) return true
+  if (children.some(isUnsafeLink)) return true
   return [...content.matchAll(definition)].some(([, address = '']) => !isHarmlessAddress(address))
 }
 
-function isAstrayLink(token: Token): boolean {
-  if (token.type === 'link_open') return !maySend(String(token.attrGet('href') ?? ''))
+function isUnsafeLink(token: Token): boolean {
+  if (token.type === 'link_open') return !isSafeLinkAddress(String(token.attrGet('href') ?? ''))
   if (token.type !== 'image') return false
-  return !isRelative(String(token.attrGet('src') ?? '')) || (token.children ?? []).some(isAstrayLink)
+  return !isRelativeAddress(String(token.attrGet('src') ?? '')) || (token.children ?? []).some(isUnsafeLink)
 }
 
-function maySend(address: string): boolean {
-  return isRelative(address) || safeUrl(address) !== undefined
+function isSafeLinkAddress(address: string): boolean {
+  return isRelativeAddress(address) || safeUrl(address) !== undefined
 }
 
 /** Of the place where it is read. A browser passes over blanks before it looks for a protocol. */
-function isRelative(address: string): boolean {
+function isRelativeAddress(address: string): boolean {
   return !/^(?:[a-z][a-z\d+.-]*:|[/\\]{2})/i.test(stripBlanks(address))
 }
 
@@ -95,5 +95,5 @@ function stripBlanks(address: string): string {
 
 /** As it stands in a definition, where characters may be written as references. */
 function isHarmlessAddress(written: string): boolean {
-  return safeUrl(written) !== undefined || (isRelative(written) && !/[&\\]/.test(written))
+  return safeUrl(written) !== undefined || (isRelativeAddress(written) && !/[&\\]/.test(written))
 }

@@ -10,32 +10,32 @@ export type SealedChunks = { readonly sealed: readonly Root[]; readonly open: Ro
 const wellFilled = 0.7
 
 export function sealChunks(text: string, fit: Fit, isFinal: boolean): SealedChunks {
-  const clean = isFinal ? cleanShownText(text) : growingText(text)
+  const clean = isFinal ? cleanShownText(text) : cleanGrowingText(text)
   const segments = splitStreamSegments(clean)
   const complete = isFinal ? segments : segments.slice(0, -1)
   const sealed: Root[] = []
   let rest: readonly Block[] = []
   let next = 1
   for (const [index, segment] of complete.entries()) {
-    rest = joinBlocks(rest, continueNumbering(parseMarkdown(segment.source).children, segment, next))
-    next = numberAfter(rest)
-    rest = sealedUpTo(rest, fit, sealed)
+    rest = joinBlocks(rest, continueListNumbering(parseMarkdown(segment.source).children, segment, next))
+    next = nextListNumber(rest)
+    rest = sealFullPieces(rest, fit, sealed)
     const isLast = isFinal && index === complete.length - 1
     if (!isLast && isChunkFull(rest, fit, segments[index + 1])) {
-      sealed.push(...chunkTree(root(rest), fit))
+      sealed.push(...chunkTree(createRoot(rest), fit))
       rest = []
     }
   }
-  if (isFinal) return { sealed: [...sealed, ...chunkTree(root(rest), fit)], open: undefined }
+  if (isFinal) return { sealed: [...sealed, ...chunkTree(createRoot(rest), fit)], open: undefined }
   const last = segments.at(-1)
   if (last === undefined) return { sealed, open: undefined }
-  const open = openBlocks(rest, { segment: last, next }, fit, sealed)
-  return { sealed, open: open.length === 0 ? undefined : root(open) }
+  const open = sealGrowingBlocks(rest, { segment: last, next }, fit, sealed)
+  return { sealed, open: open.length === 0 ? undefined : createRoot(open) }
 }
 
 /** All pieces but the last are as full as they will ever be. */
-function sealedUpTo(blocks: readonly Block[], fit: Fit, sealed: Root[]): readonly Block[] {
-  const pieces = chunkTree(root(blocks), fit)
+function sealFullPieces(blocks: readonly Block[], fit: Fit, sealed: Root[]): readonly Block[] {
+  const pieces = chunkTree(createRoot(blocks), fit)
   sealed.push(...pieces.slice(0, -1))
   return pieces.at(-1)?.children ?? []
 }
@@ -50,26 +50,31 @@ type Growing = { readonly segment: Segment; readonly next: number }
 const fenced = /^\n*(?:```|~~~)/
 
 /** Only code longer than a message is sealed while it grows: nothing that comes can change how its lines are cut. */
-function openBlocks(rest: readonly Block[], { segment, next }: Growing, fit: Fit, sealed: Root[]): readonly Block[] {
+function sealGrowingBlocks(
+  rest: readonly Block[],
+  { segment, next }: Growing,
+  fit: Fit,
+  sealed: Root[],
+): readonly Block[] {
   const { source } = segment
   const blocks = streamTree(source, { isFinal: false }).children
   const [code] = fenced.test(source) ? parseMarkdown(source.slice(0, source.lastIndexOf('\n') + 1)).children : []
   if (code?.type !== 'code' || measureLoad([code], fit) <= 1)
-    return joinBlocks(rest, continueNumbering(blocks, segment, next))
-  return [...sealedUpTo([...rest, code], fit, sealed), ...blocks.slice(1)]
+    return joinBlocks(rest, continueListNumbering(blocks, segment, next))
+  return [...sealFullPieces([...rest, code], fit, sealed), ...blocks.slice(1)]
 }
 
-function root(children: readonly Block[]): Root {
+function createRoot(children: readonly Block[]): Root {
   return { type: 'root', children }
 }
 
 /** An item that is read apart from its list goes on counting, whatever number it was given. */
-function continueNumbering(blocks: readonly Block[], { isNextItem }: Segment, next: number): readonly Block[] {
+function continueListNumbering(blocks: readonly Block[], { isNextItem }: Segment, next: number): readonly Block[] {
   const [first, ...others] = blocks
   return isNextItem && first?.type === 'list' && first.ordered ? [{ ...first, start: next }, ...others] : blocks
 }
 
-function numberAfter(blocks: readonly Block[]): number {
+function nextListNumber(blocks: readonly Block[]): number {
   const last = blocks.at(-1)
   return last?.type === 'list' ? last.start + last.children.length : 1
 }
@@ -86,7 +91,7 @@ function joinBlocks(before: readonly Block[], blocks: readonly Block[]): readonl
 
 // A text that is still growing, up to where it can be read: half a character is held back.
 
-function growingText(text: string): string {
+function cleanGrowingText(text: string): string {
   const last = text.charCodeAt(text.length - 1)
   const isHalf = last >= 0xd800 && last <= 0xdbff
   return cleanShownText(isHalf ? text.slice(0, -1) : text)
@@ -113,7 +118,7 @@ function splitStreamSegments(text: string): readonly Segment[] {
   let list: string | undefined
   for (const { line, at } of iterateLines(text)) {
     const isMargin = fence === undefined && line.trim() !== '' && !/^\s/.test(line)
-    const mark = isMargin ? listMark(line) : undefined
+    const mark = isMargin ? readListMark(line) : undefined
     const isItem = mark !== undefined && mark === list
     if (isMargin && at > start && (isAfterBlank || isItem)) {
       segments.push({ source: text.slice(start, at), isNextItem })
@@ -127,7 +132,7 @@ function splitStreamSegments(text: string): readonly Segment[] {
   return [...segments, { source: text.slice(start), isNextItem }]
 }
 
-function listMark(line: string): string | undefined {
+function readListMark(line: string): string | undefined {
   const match = item.exec(line)
   return match?.[1] ?? match?.[2]
 }
@@ -152,7 +157,7 @@ function* iterateLines(text: string): Generator<{ readonly line: string; readonl
 // The tree of a text that is still growing: what is half open at its end is closed or held back, so that no mark flashes.
 
 export function streamTree(text: string, { isFinal }: { readonly isFinal: boolean }): Root {
-  return parseMarkdown(isFinal ? text : closedTail(growingText(text)))
+  return parseMarkdown(isFinal ? text : closeTail(cleanGrowingText(text)))
 }
 
 // The source of a growing text with its end made whole: an unfinished line of marks, a table without its rule and half a row are
@@ -163,21 +168,21 @@ const nestedFenceLine = /^\s*(?:>\s?|[-+*]\s+|\d{1,9}[.)]\s+)*(`{3,}|~{3,})([^\n
 const onlyMarks = /^\s*(?:[-+*_=#>~`|:\s]+|\d{1,9}[.)]?)$/
 const blockStart = /^\s*(?:(?:[-+*]|\d{1,9}[.)]|#{1,6}|>)\s+)+(?:\[[ xX]\]\s+)?/
 
-function closedTail(text: string): string {
+function closeTail(text: string): string {
   const lines = text.split('\n')
   const fence = openFence(lines)
   const last = lines.at(-1) ?? ''
-  if (fence !== undefined) return isPartOfFence(last, fence) ? withoutLast(lines) : text
-  if (onlyMarks.test(last)) return closedTail(withoutLast(lines).trimEnd())
-  const table = tableStart(lines)
-  if (table !== undefined) return closedTable(lines, table)
-  const start = paragraphStart(lines)
+  if (fence !== undefined) return isPartOfFence(last, fence) ? dropLastLine(lines) : text
+  if (onlyMarks.test(last)) return closeTail(dropLastLine(lines).trimEnd())
+  const table = findTableStart(lines)
+  if (table !== undefined) return closeTable(lines, table)
+  const start = findParagraphStart(lines)
   const lead = blockStart.exec(lines[start] ?? '')?.[0] ?? ''
   const head = [...lines.slice(0, start), lead].join('\n')
-  return head + closedInline(lines.slice(start).join('\n').slice(lead.length))
+  return head + closeInline(lines.slice(start).join('\n').slice(lead.length))
 }
 
-function withoutLast(lines: readonly string[]): string {
+function dropLastLine(lines: readonly string[]): string {
   return lines.slice(0, -1).join('\n')
 }
 
@@ -198,7 +203,7 @@ function isPartOfFence(line: string, fence: string): boolean {
 }
 
 /** Where the block of rows at the end begins. */
-function tableStart(lines: readonly string[]): number | undefined {
+function findTableStart(lines: readonly string[]): number | undefined {
   const end = lines.at(-1) === '' ? lines.length - 1 : lines.length
   let start = end
   while (start > 0 && /^\s*(?:>\s?)*\|/.test(lines[start - 1] ?? '')) start -= 1
@@ -206,13 +211,13 @@ function tableStart(lines: readonly string[]): number | undefined {
 }
 
 /** A table shows once its rule is complete, row by row. */
-function closedTable(lines: readonly string[], start: number): string {
+function closeTable(lines: readonly string[], start: number): string {
   const isRuled = lines.length > start + 2
   const kept = isRuled ? lines.slice(0, -1) : lines.slice(0, start)
   return kept.join('\n')
 }
 
-function paragraphStart(lines: readonly string[]): number {
+function findParagraphStart(lines: readonly string[]): number {
   let start = lines.length - 1
   while (start > 0 && !blockStart.test(lines[start] ?? '') && (lines[start - 1] ?? '').trim() !== '') start -= 1
   return start
@@ -227,16 +232,18 @@ const word = /[\p{L}\p{N}]/u
 const unfinished = /(?:\\|&[#\w]{0,31}|!)$/
 const halfAutolink = /<(?=[a-z][^\s<>]*$)/i
 
-function closedInline(text: string): string {
-  const code = openCode(text)
+function closeInline(text: string): string {
+  const code = findOpenCode(text)
   if (code !== undefined) {
-    const before = closedMarks(text.slice(0, code.at))
+    const before = listUnclosedMarks(text.slice(0, code.at))
     const inside = text.slice(code.at + code.marker.length).replace(/`+$/, '')
     return inside.trim() === ''
       ? closeInlineMarks(before.text.trimEnd(), before.open)
       : closeInlineMarks(`${before.text}${code.marker}${inside}${code.marker}`, before.open)
   }
-  const { text: whole, open } = closedMarks(withoutHalfLink(text.replace(unfinished, '').replace(halfAutolink, '')))
+  const { text: whole, open } = listUnclosedMarks(
+    replaceHalfLink(text.replace(unfinished, '').replace(halfAutolink, '')),
+  )
   return closeInlineMarks(whole.trimEnd(), open)
 }
 
@@ -257,21 +264,21 @@ function closeInlineMarks(text: string, open: readonly Open[]): string {
   )
 }
 
-function openCode(text: string): Open | undefined {
+function findOpenCode(text: string): Open | undefined {
   for (let at = text.indexOf('`'); at !== -1; ) {
     if (text.charAt(at - 1) === '\\') {
       at = text.indexOf('`', at + 1)
       continue
     }
     const marker = /^`+/.exec(text.slice(at, at + 64))?.[0] ?? '`'
-    const end = closingRun(text, marker, at + marker.length)
+    const end = findClosingRun(text, marker, at + marker.length)
     if (end === -1) return { marker, at }
     at = text.indexOf('`', end + marker.length)
   }
   return undefined
 }
 
-function closingRun(text: string, marker: string, from: number): number {
+function findClosingRun(text: string, marker: string, from: number): number {
   for (let at = text.indexOf(marker, from); at !== -1; ) {
     let end = at
     while (text.charAt(end) === '`') end += 1
@@ -282,7 +289,7 @@ function closingRun(text: string, marker: string, from: number): number {
 }
 
 /** A link shows as its label until its address is complete. */
-function withoutHalfLink(text: string): string {
+function replaceHalfLink(text: string): string {
   const bracket = text.lastIndexOf('[')
   if (bracket === -1 || text.charAt(bracket - 1) === '\\') return text
   const rest = text.slice(bracket + 1)
@@ -293,7 +300,7 @@ function withoutHalfLink(text: string): string {
 }
 
 /** Emphasis that was opened and not closed; code is passed over. */
-function closedMarks(text: string): { readonly text: string; readonly open: readonly Open[] } {
+function listUnclosedMarks(text: string): { readonly text: string; readonly open: readonly Open[] } {
   const open: Open[] = []
   const runs = /\\.|(`+)[^`]*?\1(?!`)|<[^\s<>]+>|https?:\/\/\S+|(\*+|_+|~~)/gs
   for (const match of text.matchAll(runs)) {
@@ -304,7 +311,7 @@ function closedMarks(text: string): { readonly text: string; readonly open: read
     const isInWord = run.startsWith('_') && word.test(before) && word.test(after)
     if (isInWord) continue
     let left = run
-    if (before.trim() !== '') left = closing(open, left)
+    if (before.trim() !== '') left = closeOpenMarks(open, left)
     const canOpen = after.trim() !== '' || (after === '' && match.index + run.length === text.length)
     if (left !== '' && canOpen && left.length <= 3) pushOpenMark(open, left, match.index)
   }
@@ -312,7 +319,7 @@ function closedMarks(text: string): { readonly text: string; readonly open: read
 }
 
 /** Closes what is open from the inside; gives back what is left of the run. */
-function closing(open: Open[], run: string): string {
+function closeOpenMarks(open: Open[], run: string): string {
   let left = run
   for (let last = open.at(-1); last !== undefined && left !== '' && left.startsWith(last.marker); last = open.at(-1)) {
     left = left.slice(last.marker.length)

@@ -42,7 +42,7 @@ function writeBlock(draft: Draft, block: Block, context: BlockScene): void {
       writeInline(draft, block.children, { ...context, marks: [] })
       break
     case 'heading':
-      writeMarked(draft, 'bold', block.children, { ...context, marks: [] })
+      writeMarkedInline(draft, 'bold', block.children, { ...context, marks: [] })
       break
     case 'code':
       writeCode(draft, block, context)
@@ -159,7 +159,7 @@ function writeNode(draft: Draft, node: Inline, context: InlineScene): void {
     case 'strong':
     case 'emphasis':
     case 'delete':
-      writeMarked(draft, marks[node.type], node.children, context)
+      writeMarkedInline(draft, marks[node.type], node.children, context)
       break
     default:
       node satisfies never
@@ -167,7 +167,7 @@ function writeNode(draft: Draft, node: Inline, context: InlineScene): void {
 }
 
 /** Bold inside bold is bold once. */
-function writeMarked(draft: Draft, mark: MarkType, nodes: readonly Inline[], context: InlineScene): void {
+function writeMarkedInline(draft: Draft, mark: MarkType, nodes: readonly Inline[], context: InlineScene): void {
   if (context.marks.includes(mark)) {
     writeInline(draft, nodes, context)
     return

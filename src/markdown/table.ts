@@ -22,13 +22,13 @@ const gap = '  '
 export function alignedTable(table: Table, textOf: (cell: TableCell) => string = cellText): string {
   const rows = table.children.map((row) => row.children.map((cell) => collapseWhitespace(textOf(cell))))
   const widths = table.align.map((_, column) => columnWidth(rows, column))
-  const line = (cells: readonly string[]) =>
+  const formatRow = (cells: readonly string[]) =>
     widths
-      .map((width, column) => padded(cells[column] ?? '', width, table.align[column] ?? null))
+      .map((width, column) => padCell(cells[column] ?? '', width, table.align[column] ?? null))
       .join(gap)
       .trimEnd()
   const [header = [], ...body] = rows
-  return [line(header), widths.map((width) => '-'.repeat(width)).join(gap), ...body.map(line)].join('\n')
+  return [formatRow(header), widths.map((width) => '-'.repeat(width)).join(gap), ...body.map(formatRow)].join('\n')
 }
 
 function cellText({ children }: TableCell): string {
@@ -45,7 +45,7 @@ function columnWidth(rows: readonly (readonly string[])[], column: number): numb
   return Math.min(width, maxColumnWidth)
 }
 
-function padded(text: string, width: number, align: Align): string {
+function padCell(text: string, width: number, align: Align): string {
   const missing = Math.max(0, width - displayWidth(text))
   if (align === 'right') return ' '.repeat(missing) + text
   if (align !== 'center') return text + ' '.repeat(missing)
@@ -93,25 +93,26 @@ export function tableAsCode(table: Table): readonly Block[] {
 export function tableAsList(table: Table): List {
   const [header, ...rows] = table.children
   const labels = header?.children ?? []
-  const items = rows.length === 0 ? [headerItem(labels)] : rows.map((row, index) => rowItem(labels, row, index === 0))
+  const items =
+    rows.length === 0 ? [headerToListItem(labels)] : rows.map((row, index) => rowToListItem(labels, row, index === 0))
   return { type: 'list', ordered: false, start: 1, children: items }
 }
 
-function headerItem(labels: readonly TableCell[]): ListItem {
-  return tableListItem(joinLines(labels.map((label) => label.children)))
+function headerToListItem(labels: readonly TableCell[]): ListItem {
+  return tableListItem(joinWithBreaks(labels.map((label) => label.children)))
 }
 
 /** Only the first row names columns that it leaves empty, so that no label is lost and none is repeated in vain. */
-function rowItem(labels: readonly TableCell[], row: TableRow, isFirst: boolean): ListItem {
+function rowToListItem(labels: readonly TableCell[], row: TableRow, isFirst: boolean): ListItem {
   const lines = row.children.flatMap((cell, column): (readonly Inline[])[] => {
     const label = labels[column]?.children ?? []
     if (lineText(cell.children) === '' && !isFirst) return []
     return [lineText(label) === '' ? cell.children : [...label, { type: 'text', value: ': ' }, ...cell.children]]
   })
-  return tableListItem(joinLines(lines))
+  return tableListItem(joinWithBreaks(lines))
 }
 
-function joinLines(lines: readonly (readonly Inline[])[]): readonly Inline[] {
+function joinWithBreaks(lines: readonly (readonly Inline[])[]): readonly Inline[] {
   return lines.flatMap((line, index): readonly Inline[] => (index === 0 ? line : [{ type: 'break' }, ...line]))
 }
 

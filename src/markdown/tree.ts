@@ -176,7 +176,7 @@ export function inlineUpTo(nodes: readonly Inline[], end: number): readonly Inli
     const length = lengthOfNode(node)
     if (length <= left) taken.push(node)
     else if ('children' in node) taken.push({ ...node, children: inlineUpTo(node.children, left) })
-    else taken.push(sliceLeaf(node, 0, left))
+    else taken.push(sliceInlineLeaf(node, 0, left))
     left -= length
   }
   return taken
@@ -191,7 +191,7 @@ export function inlineFrom(nodes: readonly Inline[], start: number): readonly In
       if (passed === start) return nodes.slice(index)
       const at = start - passed
       const rest: Inline =
-        'children' in node ? { ...node, children: inlineFrom(node.children, at) } : sliceLeaf(node, at)
+        'children' in node ? { ...node, children: inlineFrom(node.children, at) } : sliceInlineLeaf(node, at)
       return [rest, ...nodes.slice(index + 1)]
     }
     passed += length
@@ -207,7 +207,7 @@ function leafText(node: Leaf): string {
 }
 
 /** A name that is cut in two is text, no mention. */
-function sliceLeaf(node: Leaf, start: number, end?: number): Inline {
+function sliceInlineLeaf(node: Leaf, start: number, end?: number): Inline {
   const value = leafText(node).slice(start, end)
   return { type: node.type === 'inlineCode' ? 'inlineCode' : 'text', value }
 }

@@ -72,9 +72,9 @@ function headingMarkdown({ depth, children }: Heading): string {
 }
 
 function listMarkdown(list: List, isOther: boolean): string {
-  const mark = (index: number) =>
+  const itemMarker = (index: number) =>
     list.ordered ? `${list.start + index}${isOther ? ')' : '.'} ` : isOther ? '* ' : '- '
-  return list.children.map((item, index) => itemMarkdown(item, mark(index))).join('\n')
+  return list.children.map((item, index) => itemMarkdown(item, itemMarker(index))).join('\n')
 }
 
 function itemMarkdown({ checked: box, children: blocks }: ListItem, mark: string): string {
@@ -83,7 +83,8 @@ function itemMarkdown({ checked: box, children: blocks }: ListItem, mark: string
   const checked = hasWords ? box : null
   const children = box === null || hasWords ? blocks : [checkboxBlock(box), ...blocks]
   const [first, second] = children
-  const isTight = first?.type === 'paragraph' && children.length === 2 && second?.type === 'list' && canFollow(second)
+  const isTight =
+    first?.type === 'paragraph' && children.length === 2 && second?.type === 'list' && canListFollowText(second)
   const body = isTight
     ? `${inlineMarkdown(first.children)}\n${blocksMarkdown(children.slice(1))}`
     : blocksMarkdown(children)
@@ -98,7 +99,7 @@ function checkboxBlock(checked: boolean): Block {
 }
 
 /** Only a list that begins at one and says something may follow a line of words at once (CommonMark 5.3). */
-function canFollow(list: List): boolean {
+function canListFollowText(list: List): boolean {
   return (!list.ordered || list.start === 1) && (list.children[0]?.children.length ?? 0) > 0
 }
 
@@ -142,7 +143,7 @@ function escapeLineStart(line: string): string {
 }
 
 /** A character that is seen the same and read as punctuation. */
-function asReference(character: string): string {
+function toCharacterReference(character: string): string {
   return `&#${character.codePointAt(0) ?? 0xfffd};`
 }
 
@@ -168,14 +169,14 @@ function escapeUrl(url: string): string {
 function inlineMarkdown(nodes: readonly Inline[]): string {
   return writeInlineNodes(nodes, false)
     .split('\n')
-    .map((line) => escapeLineStart(withVisibleEnds(line)))
+    .map((line) => escapeLineStart(encodeEndSpaces(line)))
     .join('  \n')
 }
 
 function writeInlineNodes(nodes: readonly Inline[], isLabel: boolean): string {
   const segments = toInlineTokens(nodes)
   const { marker, first, last } = chooseDelimiters(segments)
-  const write = (segment: Segment, index: number): string => {
+  const writeSegment = (segment: Segment, index: number): string => {
     switch (segment.kind) {
       case 'words':
         return escapeTextRun(segment.text, { isLabel, isFirstHidden: first.has(index), isLastHidden: last.has(index) })
@@ -187,7 +188,7 @@ function writeInlineNodes(nodes: readonly Inline[], isLabel: boolean): string {
         return segment satisfies never
     }
   }
-  return segments.map(write).join('')
+  return segments.map(writeSegment).join('')
 }
 
 type WordsOptions = { readonly isLabel: boolean; readonly isFirstHidden: boolean; readonly isLastHidden: boolean }
@@ -197,7 +198,7 @@ function escapeTextRun(text: string, { isLabel, isFirstHidden, isLastHidden }: W
   const rest = text.slice(start.length)
   const end = isLastHidden ? lastCharacter(rest) : ''
   const middle = escapeWords(rest.slice(0, rest.length - end.length), isLabel)
-  return (start === '' ? '' : asReference(start)) + middle + (end === '' ? '' : asReference(end))
+  return (start === '' ? '' : toCharacterReference(start)) + middle + (end === '' ? '' : toCharacterReference(end))
 }
 
 function writePiece(node: Extract<Segment, { kind: 'piece' }>['node']): string {
@@ -212,19 +213,19 @@ function linkMarkdown({ url, children }: Link): string {
   const label = inlineText(children)
   const isBare = children.length === 1 && children[0]?.type === 'text' && bare.test(label) && safeUrl(label) === url
   if (isBare) return `<${label}>`
-  const text = writeInlineNodes(children, true).split('\n').map(withVisibleEnds).join(' ')
+  const text = writeInlineNodes(children, true).split('\n').map(encodeEndSpaces).join(' ')
   return `[${text}](${escapeUrl(url)})`
 }
 
 /** Space at the ends of a line is no part of a paragraph, unless it is written as a reference. */
-function withVisibleEnds(line: string): string {
+function encodeEndSpaces(line: string): string {
   const start = line.length - line.trimStart().length
   const end = Math.max(start, line.trimEnd().length)
   if (start === 0 && end === line.length) return line
   return (
-    [...line.slice(0, start)].map(asReference).join('') +
+    [...line.slice(0, start)].map(toCharacterReference).join('') +
     line.slice(start, end) +
-    [...line.slice(end)].map(asReference).join('')
+    [...line.slice(end)].map(toCharacterReference).join('')
   )
 }
 
@@ -246,7 +247,7 @@ type Segment =
 function toInlineTokens(nodes: readonly Inline[]): readonly Segment[] {
   const segments: Segment[] = []
   const open = new Set<MarkType>()
-  const read = (children: readonly Inline[]) => {
+  const readSegments = (children: readonly Inline[]) => {
     for (const node of children) {
       switch (node.type) {
         case 'text':
@@ -263,9 +264,9 @@ function toInlineTokens(nodes: readonly Inline[]): readonly Segment[] {
         case 'strong':
         case 'emphasis':
         case 'delete': {
-          const id = open.has(node.type) ? undefined : openedMark(segments, node.type)
+          const id = open.has(node.type) ? undefined : openMark(segments, node.type)
           open.add(node.type)
-          read(node.children)
+          readSegments(node.children)
           if (id === undefined) break
           open.delete(node.type)
           segments.push({ kind: 'mark', type: node.type, isOpening: false, id })
@@ -276,12 +277,12 @@ function toInlineTokens(nodes: readonly Inline[]): readonly Segment[] {
       }
     }
   }
-  read(nodes)
+  readSegments(nodes)
   return segments
 }
 
 /** Where the same mark was closed right before, it goes on. */
-function openedMark(segments: Segment[], type: MarkType): number {
+function openMark(segments: Segment[], type: MarkType): number {
   const last = segments.at(-1)
   if (last?.kind === 'mark' && last.type === type && !last.isOpening) {
     segments.pop()
@@ -295,7 +296,7 @@ function openedMark(segments: Segment[], type: MarkType): number {
 /** What a parser sees beside a mark: white space (also the end of the text), punctuation or a letter. */
 type Beside = 'space' | 'punctuation' | 'letter'
 
-function neighbourKind(segment: Segment | undefined, end: 'first' | 'last'): Beside {
+function classifyNeighbour(segment: Segment | undefined, end: 'first' | 'last'): Beside {
   if (segment === undefined) return 'space'
   if (segment.kind === 'mark') return 'punctuation'
   if (segment.kind === 'piece') return segment.node.type === 'break' ? 'space' : 'punctuation'
@@ -326,10 +327,10 @@ export type Delimiters = {
 type Neighbours = { readonly outer: Beside; readonly inner: Beside; readonly isBesideMark: boolean }
 
 function chooseDelimiters(segments: readonly Segment[]): Delimiters {
-  const starred = starredEmphases(segments)
+  const starred = findStarredEmphases(segments)
   const first = new Set<number>()
   const last = new Set<number>()
-  const marker: Delimiters['marker'] = ({ type, id }) => {
+  const chooseMarker: Delimiters['marker'] = ({ type, id }) => {
     if (type === 'strong') return '**'
     if (type === 'delete') return '~~'
     return starred.has(id) ? '*' : '_'
@@ -340,13 +341,13 @@ function chooseDelimiters(segments: readonly Segment[]): Delimiters {
     const [outside, inside] = segment.isOpening ? [last, first] : [first, last]
     const [outsideAt, insideAt] = segment.isOpening ? [index - 1, index + 1] : [index + 1, index - 1]
     if (inner === 'space') inside.add(insideAt)
-    if (outer === 'letter' && (inner !== 'letter' || marker(segment) === '_')) outside.add(outsideAt)
+    if (outer === 'letter' && (inner !== 'letter' || chooseMarker(segment) === '_')) outside.add(outsideAt)
   }
-  return { marker, first, last }
+  return { marker: chooseMarker, first, last }
 }
 
 /** Inside a word only a star can open; beside another mark it would be counted with its stars. */
-function starredEmphases(segments: readonly Segment[]): ReadonlySet<number> {
+function findStarredEmphases(segments: readonly Segment[]): ReadonlySet<number> {
   const inWord = new Set<number>()
   const besideMark = new Set<number>()
   for (const [index, segment] of segments.entries()) {
@@ -362,8 +363,8 @@ function starredEmphases(segments: readonly Segment[]): ReadonlySet<number> {
 function findNeighbours(segments: readonly Segment[], index: number, isOpening: boolean): Neighbours {
   const before = segments[index - 1]
   const after = segments[index + 1]
-  const left = neighbourKind(before, 'last')
-  const right = neighbourKind(after, 'first')
+  const left = classifyNeighbour(before, 'last')
+  const right = classifyNeighbour(after, 'first')
   const isBesideMark = before?.kind === 'mark' || after?.kind === 'mark'
   return isOpening ? { outer: left, inner: right, isBesideMark } : { outer: right, inner: left, isBesideMark }
 }

@@ -3,10 +3,10 @@
 
 import type { Config } from '../config.ts'
 import type { Database } from '../db/client.ts'
-import { moveWithClock } from '../db/clock.ts'
+import { moveTimesWithClock } from '../db/clock.ts'
 import { leaveHeldLanes } from '../db/suspect-turns.ts'
 import type { Assembled } from '../gateway/assemble.ts'
-import { sweepRound } from '../gateway/sweep.ts'
+import { runSweepRound } from '../gateway/sweep.ts'
 import { errorLogFields, type Log } from '../lib/log.ts'
 import { withDatabaseTimeout } from '../observability/database-timeout.ts'
 import type { SuspectChildren } from './isolation.ts'
@@ -31,7 +31,7 @@ export function startBackground(
     // A round that takes longer than a minute is not joined by the next.
     if (isSweeping) return
     isSweeping = true
-    sweepRound({ config, database, deps, log })
+    runSweepRound({ config, database, deps, log })
       .catch((error: unknown) => log.warn('sweep_failed', errorLogFields(error, 'internal')))
       .finally(() => {
         isSweeping = false
@@ -63,17 +63,17 @@ export type ClockWatch = { readonly stop: () => void }
 /** The first look is now: the clock may have gone back while no gateway ran. */
 function startClockWatch({ deps, wake }: Assembled, database: Database, log: Log): ClockWatch {
   let isChecking = false
-  const compareClocks = async (): Promise<void> => {
+  const checkDatabaseClock = async (): Promise<void> => {
     if (isChecking) return
     isChecking = true
     // A database that is away is told of by those who need it.
-    const step = await moveWithClock(database, deps.tenant, deps.turnPolicy.leaseMs).catch(() => undefined)
+    const step = await moveTimesWithClock(database, deps.tenant, deps.turnPolicy.leaseMs).catch(() => undefined)
     isChecking = false
     if (step === undefined) return
     log.error('clock_went_back', { ms: Math.round(step.wentBackMs), rows: step.rows })
     wake()
   }
-  void compareClocks()
-  const timer = setInterval(() => void compareClocks(), everyMs)
+  void checkDatabaseClock()
+  const timer = setInterval(() => void checkDatabaseClock(), everyMs)
   return { stop: () => clearInterval(timer) }
 }

@@ -64,7 +64,7 @@ export function createConnectionLimits(
   }
   return {
     admit(socket) {
-      const address = sharedAddress(socket.remoteAddress)
+      const address = addressForLimit(socket.remoteAddress)
       if (address !== undefined && (byAddress.get(address) ?? 0) >= perAddress) {
         closeSocket(socket, 'address_full')
         return
@@ -115,7 +115,7 @@ const ownNetwork =
  * What shares one address's part: an IPv4 address, or the /64 that one IPv6 customer has. Undefined on the own network: there it is
  * most often a proxy, and all who come through it would share one part.
  */
-export function sharedAddress(remote: string | undefined): string | undefined {
+export function addressForLimit(remote: string | undefined): string | undefined {
   if (remote === undefined) return undefined
   const address = remote.replace(/^::ffff:(?=\d)/i, '')
   if (ownNetwork.test(address)) return undefined

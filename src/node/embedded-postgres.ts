@@ -2,7 +2,7 @@
 // The caller holds the folder's lock. What a killed gateway left running is taken over, not started a second time.
 import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
-import { statement } from '../db/client.ts'
+import { nameStatement } from '../db/client.ts'
 import { openPostgres } from '../db/postgres.ts'
 import { GatewayError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
@@ -64,7 +64,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   if (isNew) await createCluster(programs)
   await requireSameVersion(folder)
   const place = { ...programs, settings: options.settings ?? {} }
-  const server = await tellWhenSlow(
+  const server = await printLineWhenSlow(
     findOrStartServer(place, dataDir),
     options.report,
     'Starting PostgreSQL; after a crash it first reads back its journal …',
@@ -72,7 +72,11 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   return { url: await embeddedUrl(dataDir), stop: superviseServer(place, server, options.log) }
 }
 
-async function tellWhenSlow<T>(work: Promise<T>, tell: ((line: string) => void) | undefined, line: string): Promise<T> {
+async function printLineWhenSlow<T>(
+  work: Promise<T>,
+  tell: ((line: string) => void) | undefined,
+  line: string,
+): Promise<T> {
   const timer = setTimeout(() => tell?.(line), slowMs)
   try {
     return await work
@@ -102,8 +106,8 @@ async function findOrStartServer(place: ServerPlace, dataDir: string): Promise<S
   }
 }
 
-const databases = statement('embedded_databases', 'select datname as name from pg_database')
-const createDatabase = statement('embedded_create_database', `create database ${roleName}`)
+const databases = nameStatement('embedded_databases', 'select datname as name from pg_database')
+const createDatabase = nameStatement('embedded_create_database', `create database ${roleName}`)
 
 async function prepareDatabase(server: Server, dataDir: string): Promise<void> {
   const admin = openPostgres({ url: await embeddedUrl(dataDir, 'postgres'), maxConnections: 1 })

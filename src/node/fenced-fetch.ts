@@ -28,9 +28,9 @@ export function createFencedFetch(
       dispatch: (options, handler) => {
         const { body } = options
         // With a body the head is written together with its first piece, which may come long after `onConnect`.
-        if (!isAsyncIterable(body)) return sender.dispatch(options, fenceHandler(handler, isFenced, onSend))
-        const sent = { ...options, body: fencedPieces(body, isFenced, onSend) }
-        return sender.dispatch(sent, fenceHandler(handler, isFenced, undefined))
+        if (!isAsyncIterable(body)) return sender.dispatch(options, addFenceToHandler(handler, isFenced, onSend))
+        const sent = { ...options, body: readFencedPieces(body, isFenced, onSend) }
+        return sender.dispatch(sent, addFenceToHandler(handler, isFenced, undefined))
       },
     }
     // Node's fetch takes a dispatcher; the standard's types do not know it.
@@ -44,7 +44,7 @@ export async function prepareFencedFetch(): Promise<void> {
 }
 
 /** `onConnect` is called right before the first byte of a request without a body is written, in the same breath. */
-function fenceHandler(handler: Handler, isFenced: () => boolean, onSend: (() => void) | undefined): Handler {
+function addFenceToHandler(handler: Handler, isFenced: () => boolean, onSend: (() => void) | undefined): Handler {
   const { onConnect } = handler
   if (onConnect === undefined) return handler
   return {
@@ -58,7 +58,7 @@ function fenceHandler(handler: Handler, isFenced: () => boolean, onSend: (() => 
 }
 
 /** Read by hand: `for await` would first wait until the body, which is not needed any more, has been taken back. */
-async function* fencedPieces(
+async function* readFencedPieces(
   body: AsyncIterable<unknown>,
   isFenced: () => boolean,
   onSend: (() => void) | undefined,

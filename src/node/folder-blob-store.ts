@@ -60,14 +60,14 @@ async function writeBlobFile(root: string, key: string, body: ReadableStream<Uin
 async function writeBlobDraft(draft: string, reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
   const file = await open(draft, createOnly, 0o600)
   try {
-    for (let read = await reader.read(); !read.done; read = await reader.read()) await writeAll(file, read.value)
+    for (let read = await reader.read(); !read.done; read = await reader.read()) await writeAllBytes(file, read.value)
     await file.sync()
   } finally {
     await file.close()
   }
 }
 
-async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
+async function writeAllBytes(file: FileHandle, bytes: Uint8Array): Promise<void> {
   for (let at = 0; at < bytes.byteLength; ) at += (await file.write(bytes, at, bytes.byteLength - at)).bytesWritten
 }
 

@@ -81,7 +81,7 @@ async function replaceAdminToken(dataDir: string): Promise<string> {
 const tokenLiveMs = 1_000
 
 /** The token of the folder as it is now: it may be replaced while a gateway runs. */
-export function followAdminToken({ token }: AdminToken, dataDir: string): Secret {
+export function createLiveAdminToken({ token }: AdminToken, dataDir: string): Secret {
   let known = token
   let checkedAt = Date.now()
   const readCurrentToken = (): string => {

@@ -4,7 +4,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { isIPv6, type LookupFunction } from 'node:net'
 import { Readable } from 'node:stream'
-import { abortable, createSafeFetch, type DialRequest, isPublicAddress, tooLateError } from '../lib/index.ts'
+import { createSafeFetch, type DialRequest, isPublicAddress, rejectWhenAborted, tooLateError } from '../lib/index.ts'
 import type { FetchRefusal, SafeFetch } from '../lib/safe-fetch-port.ts'
 
 export type PinnedFetchOptions = {
@@ -20,7 +20,7 @@ export function createPinnedFetch(options: PinnedFetchOptions = {}): SafeFetch {
     isPublic,
     async dial(request) {
       const { url, literal, signal } = request
-      const addresses = literal === undefined ? await abortable(resolve(url.hostname), signal) : [literal]
+      const addresses = literal === undefined ? await rejectWhenAborted(resolve(url.hostname), signal) : [literal]
       if (addresses.length === 0) throw new Error('no address')
       // One that is private among public ones is how a name is made to lead inside.
       if (!addresses.every(isPublic)) return 'address'

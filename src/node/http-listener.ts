@@ -5,8 +5,8 @@ import { getRequestListener } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { createApp } from '../api/app.ts'
 import type { AppDeps } from '../api/deps.ts'
-import { asProblem } from '../api/http-answers.ts'
-import { answerWebhook, errorToAnswer, findConnection, screenWebhook } from '../api/webhook.ts'
+import { errorAnswerToProblem } from '../api/http-answers.ts'
+import { answerWebhook, errorToAnswer, findConnection, screenWebhookHeaders } from '../api/webhook.ts'
 import type { RequestSource } from '../contract/inbound-event.ts'
 import type { RawRequest, RequestHead, TransportAnswer } from '../contract/index.ts'
 import type { GatewayConnection } from '../turns/gateway-connection.ts'
@@ -23,7 +23,7 @@ export type HttpListener = {
 type Handle = (request: Request, env: object) => Response | Promise<Response>
 
 /** A request may have been refused while its body came in: what the app says afterwards comes too late. */
-function unlessAlreadySent(
+function replaceIfAlreadySent(
   response: Response,
   { outgoing }: { readonly outgoing: Pick<ServerResponse, 'headersSent'> },
 ): Response {
@@ -40,8 +40,8 @@ export function createHttpListener(
   const answer = getRequestListener((request, env) => {
     const response = handle(request, env)
     return response instanceof Promise
-      ? response.then((late) => unlessAlreadySent(late, env))
-      : unlessAlreadySent(response, env)
+      ? response.then((late) => replaceIfAlreadySent(late, env))
+      : replaceIfAlreadySent(response, env)
   })
   return {
     listener(incoming, outgoing) {
@@ -96,9 +96,9 @@ function receivePlainWebhook(receiver: WebhookReceiver, incoming: IncomingMessag
   if (headers['transfer-encoding'] !== undefined) return false
   const receivedAt = new Date(receiver.now()).toISOString()
   const head: RequestHead = { headers, receivedAt, from: receiver.sourceOf(incoming) }
-  const screened = screenWebhook(receiver, at, head)
+  const screened = screenWebhookHeaders(receiver, at, head)
   if (screened !== undefined) {
-    sendWebhookAnswer(outgoing, asProblem(screened))
+    sendWebhookAnswer(outgoing, errorAnswerToProblem(screened))
     return true
   }
   const chunks: Uint8Array[] = []
@@ -118,7 +118,7 @@ async function answerPlainWebhook(
   outgoing: ServerResponse,
 ): Promise<void> {
   try {
-    sendWebhookAnswer(outgoing, asProblem(await answerWebhook(receiver, at, request)))
+    sendWebhookAnswer(outgoing, errorAnswerToProblem(await answerWebhook(receiver, at, request)))
   } catch (error) {
     sendWebhookAnswer(outgoing, errorToAnswer(receiver, error))
   }

@@ -8,7 +8,7 @@ import type { HttpLimits } from '../config/limits.ts'
 import type { TransportAnswer } from '../contract/index.ts'
 import type { Log } from '../lib/log.ts'
 import type { HttpListenerUse } from '../observability/process-metrics.ts'
-import { createConnectionLimits, sharedAddress } from './connection-limits.ts'
+import { addressForLimit, createConnectionLimits } from './connection-limits.ts'
 
 export type HttpServer = { readonly server: Server; readonly use: () => HttpListenerUse }
 
@@ -46,7 +46,7 @@ export function createHttpServer(listener: RequestListener, limits: HttpLimits, 
     const hasBody = headers['transfer-encoding'] !== undefined || Number(declared ?? 0) !== 0
     if (hasBody)
       incoming.tracked = budget.begin({
-        address: sharedAddress(socket.remoteAddress),
+        address: addressForLimit(socket.remoteAddress),
         declaredBytes: declared === undefined ? undefined : Number(declared),
         isWebhook: url.startsWith('/hooks/'),
         refuse: (reason) => refuseRequest(incoming, outgoing, reason),
@@ -253,7 +253,7 @@ export function createBodyBudget(limits: BudgetLimits, now: () => number): BodyB
   const sums = { held: 0, large: 0, leaving: 0 }
 
   /** What is being refused counts in the whole until it is gone, and in no client's share. */
-  const holdBytes = (entry: Entry, bytes: number): void => {
+  const countHeldBytes = (entry: Entry, bytes: number): void => {
     entry.held += bytes
     sums.held += bytes
     if (entry.state === 'refused') {
@@ -269,13 +269,13 @@ export function createBodyBudget(limits: BudgetLimits, now: () => number): BodyB
   }
   const refuseBody = (entry: Entry, reason: BodyRefusal): void => {
     const { held } = entry
-    holdBytes(entry, -held)
+    countHeldBytes(entry, -held)
     entry.state = 'refused'
-    holdBytes(entry, held)
+    countHeldBytes(entry, held)
     entry.facts.refuse(reason)
   }
   /** Who has to make room before this one may have so many bytes more; undefined: there is room. */
-  const crowdingBodies = ({ isLarge, facts }: Entry, bytes: number): ((other: Entry) => boolean) | undefined => {
+  const createCrowdingCheck = ({ isLarge, facts }: Entry, bytes: number): ((other: Entry) => boolean) | undefined => {
     const isFull = sums.held + bytes > total * (1 + leavingShare) || sums.held - sums.leaving + bytes > total
     if (isFull) return () => true
     if (isLarge && sums.large + bytes > total * largeShare) return (other) => other.isLarge
@@ -284,19 +284,19 @@ export function createBodyBudget(limits: BudgetLimits, now: () => number): BodyB
       return (other) => other.facts.address === address
     return undefined
   }
-  const oldestCrowdingBody = (isCrowding: (other: Entry) => boolean): Entry | undefined => {
+  const findOldestCrowdingBody = (isCrowding: (other: Entry) => boolean): Entry | undefined => {
     for (const each of entries) if (each.state === 'reading' && isCrowding(each)) return each
     return undefined
   }
   const makeRoomForBytes = (entry: Entry, bytes: number): boolean => {
-    const isCrowding = crowdingBodies(entry, bytes)
+    const isCrowding = createCrowdingCheck(entry, bytes)
     if (isCrowding === undefined) return true
-    const oldest = oldestCrowdingBody(isCrowding)
+    const oldest = findOldestCrowdingBody(isCrowding)
     if (oldest === undefined || oldest === entry || now() - oldest.startedAt < minAgeMs) return false
     refuseBody(oldest, 'bodies_full')
-    return crowdingBodies(entry, bytes) === undefined
+    return createCrowdingCheck(entry, bytes) === undefined
   }
-  const bodyDeadline = ({ startedAt, received, facts }: Entry): number => {
+  const computeBodyDeadline = ({ startedAt, received, facts }: Entry): number => {
     const more = facts.isWebhook ? 0 : (received / limits.minBodyBytesPerSecond) * 1000
     return startedAt + limits.bodyTimeoutMs + more
   }
@@ -314,7 +314,7 @@ export function createBodyBudget(limits: BudgetLimits, now: () => number): BodyB
       const wanted = stepBytes + (facts.declaredBytes ?? 0)
       if (!makeRoomForBytes(entry, wanted)) return undefined
       entries.add(entry)
-      holdBytes(entry, wanted)
+      countHeldBytes(entry, wanted)
       let isReleased = false
       return {
         take(bytes) {
@@ -333,7 +333,7 @@ export function createBodyBudget(limits: BudgetLimits, now: () => number): BodyB
           const more = entry.received + entry.pieces * pieceBytes - entry.held
           if (more <= 0) return true
           if (makeRoomForBytes(entry, more + stepBytes)) {
-            holdBytes(entry, more + stepBytes)
+            countHeldBytes(entry, more + stepBytes)
             return true
           }
           refuseBody(entry, 'bodies_full')
@@ -344,10 +344,10 @@ export function createBodyBudget(limits: BudgetLimits, now: () => number): BodyB
         },
         release() {
           isReleased = true
-          if (entry.state !== 'refused') holdBytes(entry, -entry.held)
+          if (entry.state !== 'refused') countHeldBytes(entry, -entry.held)
         },
         end() {
-          holdBytes(entry, -entry.held)
+          countHeldBytes(entry, -entry.held)
           entry.state = 'ended'
           entries.delete(entry)
         },
@@ -356,7 +356,7 @@ export function createBodyBudget(limits: BudgetLimits, now: () => number): BodyB
     sweep() {
       const at = now()
       for (const entry of [...entries])
-        if (entry.state === 'reading' && at >= bodyDeadline(entry)) refuseBody(entry, 'body_timeout')
+        if (entry.state === 'reading' && at >= computeBodyDeadline(entry)) refuseBody(entry, 'body_timeout')
     },
     use: () => ({ bytes: sums.held, bodies: entries.size, limitBytes: total }),
   }

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto'
 import type { Db } from '../db/client.ts'
 import { findSuspectTurns, freeLanesOfDeadHolder } from '../db/suspect-turns.ts'
 import type { Log } from '../lib/log.ts'
-import { type Isolation, type SuspectShare, suspectShare } from '../turns/suspects.ts'
+import { chooseSuspectShare, type Isolation, type SuspectShare } from '../turns/suspects.ts'
 import type { TurnPolicy } from '../turns/turn-policy.ts'
 
 /** Starts this program again, as a process that calls `runSuspects`. */
@@ -64,7 +64,7 @@ function runSuspectChildren(parts: SuspectChildrenDeps): SuspectChildren & { rea
   let checking: Promise<void> | undefined
 
   const startSuspectChild = (share: SuspectShare): void => {
-    const child = forkChild(parts, share)
+    const child = forkSuspectChild(parts, share)
     const ended = child.gone.then(async (isReady) => {
       // Without the database its leases run out by themselves, and count as a crash.
       await freeLanesOfDeadHolder(parts.db, child.holder, isStopping ? 'ended' : 'crashed').catch(() => {})
@@ -81,7 +81,7 @@ function runSuspectChildren(parts: SuspectChildrenDeps): SuspectChildren & { rea
   const startNextSuspects = async (): Promise<void> => {
     if (isStopping || !parts.isOffered()) return
     for (const { crashes } of await findSuspectTurns(parts.db)) {
-      const share = suspectShare(crashes, parts.turnPolicy.maxCrashes)
+      const share = chooseSuspectShare(crashes, parts.turnPolicy.maxCrashes)
       if (share !== undefined && !children.has(share) && !isStopping) startSuspectChild(share)
     }
   }
@@ -114,7 +114,7 @@ type Started = {
 }
 type Child = Started & { readonly ended: Promise<void> }
 
-function forkChild({ fork, url, wake, turnPolicy }: SuspectChildrenDeps, share: SuspectShare): Started {
+function forkSuspectChild({ fork, url, wake, turnPolicy }: SuspectChildrenDeps, share: SuspectShare): Started {
   const holder = `${childPrefix}${randomUUID()}`
   const child = fork()
   let isReady = false

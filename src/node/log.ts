@@ -8,7 +8,7 @@ import { errorLogFields, type Log, type LogFields, sanitizeLogFields } from '../
 export type ErrorsShown = 'place' | 'full'
 
 /** In full to the developer at a terminal. A log that is kept has the places alone, unless it is asked for more. */
-export function errorsShown(
+export function chooseErrorsShown(
   wanted: ErrorsShown | undefined,
   isTerminal = process.stdout.isTTY,
   mode = process.env['NODE_ENV'],

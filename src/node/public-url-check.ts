@@ -90,7 +90,7 @@ export function createPublicUrlCheck({ publicUrl, log, fetch: ask, monotonicMs }
     // A proxy may leave a part of its own in front.
     if (incoming.method !== 'GET' || at === -1 || path.length > 512) return false
     const asked = open.get(path.slice(at + checkPath.length))
-    if (asked !== undefined) asked.seen = observeRequest(incoming, url)
+    if (asked !== undefined) asked.seen = describeCheckRequest(incoming, url)
     const status = asked === undefined ? 404 : 200
     outgoing.writeHead(status, { 'content-type': 'text/plain', 'cache-control': 'no-store' })
     outgoing.end(asked?.proof ?? otherProcess)
@@ -138,7 +138,7 @@ async function readFirstBytes({ body }: Response): Promise<string> {
   return said
 }
 
-function observeRequest(incoming: IncomingMessage, publicUrl: string): Seen {
+function describeCheckRequest(incoming: IncomingMessage, publicUrl: string): Seen {
   const names = Object.keys(incoming.headers).filter(isForwardingHeader).slice(0, maxHeaders)
   const isPassedOn = incoming.headers.host === new URL(publicUrl).host
   return { isNearAddress: isFromThisMachine(incoming), forwardedBy: names, host: isPassedOn ? 'passed_on' : 'replaced' }

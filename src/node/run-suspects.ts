@@ -15,7 +15,7 @@ import { createNodeRuntime, type RuntimeOptions } from './runtime.ts'
 export async function runSuspects(load: () => Promise<RuntimeOptions>): Promise<void> {
   if (process.send === undefined)
     throw new GatewayError('config_invalid', 'this is started by a gateway, for itself; use: parley start')
-  endWithoutParent()
+  exitWhenParentEnds()
   const stopping = new AbortController()
   // Ctrl-C and service managers signal every process of a group: the gateway is about to say the same.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopping.abort())
@@ -25,17 +25,17 @@ export async function runSuspects(load: () => Promise<RuntimeOptions>): Promise<
       setTimeout(resolve, orphanGraceMs)
     })
   })
-  const order = await nextOrder(stopping)
+  const order = await waitForOrder(stopping)
   const beat = setInterval(() => sendToGateway({ type: 'beat' }), beatMs)
   try {
-    await drainSuspects(await load(), order, { deadline: stopping.signal, orphaned })
+    await drainSuspectTurns(await load(), order, { deadline: stopping.signal, orphaned })
   } finally {
     clearInterval(beat)
     if (process.connected) process.disconnect()
   }
 }
 
-async function drainSuspects(
+async function drainSuspectTurns(
   options: RuntimeOptions,
   { share, holder, url }: SuspectOrder,
   { deadline, orphaned }: { readonly deadline: AbortSignal; readonly orphaned: Promise<void> },
@@ -60,7 +60,7 @@ async function drainSuspects(
   }
 }
 
-function nextOrder(stopping: AbortController): Promise<SuspectOrder> {
+function waitForOrder(stopping: AbortController): Promise<SuspectOrder> {
   return new Promise((resolve) => {
     process.on('message', (message: ToSuspects) => {
       if (message.type === 'run') resolve(message)
@@ -75,7 +75,7 @@ function sendToGateway(message: FromSuspects): void {
 }
 
 /** A thread of its own: a turn that never lets go of this one would outlive its gateway for ever. */
-function endWithoutParent(): void {
+function exitWhenParentEnds(): void {
   const source = `
     const parent = process.ppid
     setInterval(() => {

@@ -85,7 +85,7 @@ export function createWorkerPool({ log }: { readonly log: Log }, given: Partial<
     job.settle.reject(new OffloadError(failure, cause))
   }
   const isLargeJob = ({ call }: Job): boolean => call.bytes > limits.largeBytes
-  const mayRunJob = (job: Job): boolean =>
+  const mayStartJob = (job: Job): boolean =>
     !isLargeJob(job) ||
     slots.filter((each) => each.job !== undefined && isLargeJob(each.job)).length < limits.threads - 1
 
@@ -152,7 +152,7 @@ export function createWorkerPool({ log }: { readonly log: Log }, given: Partial<
   function dispatchJobs(): void {
     for (const slot of slots) {
       if (slot.job !== undefined) continue
-      const at = waiting.findIndex(mayRunJob)
+      const at = waiting.findIndex(mayStartJob)
       const [job] = at === -1 ? [] : waiting.splice(at, 1)
       if (job === undefined) return
       const waited = performance.now() - job.queuedAt

@@ -1,6 +1,6 @@
 // Health of connections, for readiness, metrics, the command line and the start: as their platforms say, and as this process sees.
 import type { ProbeProblem } from '../contract/index.ts'
-import { type ProbeState, worstProblem } from '../contract/probe.ts'
+import { findWorstProblem, type ProbeState } from '../contract/probe.ts'
 import type { MetricFamily } from './prometheus.ts'
 
 /** `checking`: not known yet. */
@@ -81,7 +81,7 @@ export function formatConnectionState(probe: ConnectionProbeState): string {
   const { connection, summary, state } = probe
   const name = connection.replace(/\/default$/, '')
   const who = summary === '' ? name : `${name} ${summary}`
-  const worst = worstProblem(probe)
+  const worst = findWorstProblem(probe)
   if (worst === undefined) return state === 'ok' ? `${who}, ok` : `${who}: no answer yet; see parley connections list`
   const { problem, remedy } = worst
   return `${who}: ${problem}. ${remedy.charAt(0).toUpperCase()}${remedy.slice(1)}.`
@@ -90,19 +90,19 @@ export function formatConnectionState(probe: ConnectionProbeState): string {
 /** A connection that is not known yet has no sample. */
 export function connectionMetrics(states: readonly ConnectionProbeState[]): readonly MetricFamily[] {
   const known = states.filter(({ state }) => state !== 'checking')
-  const samples = (isTrue: (state: ConnectionState) => boolean): MetricFamily['samples'] =>
+  const stateSamples = (isTrue: (state: ConnectionState) => boolean): MetricFamily['samples'] =>
     known.map(({ connection, state }) => ({ labels: { connection }, value: isTrue(state) ? 1 : 0 }))
   return [
     {
       name: 'parley_connection_up',
       type: 'gauge',
-      samples: samples((state) => state !== 'failed'),
+      samples: stateSamples((state) => state !== 'failed'),
       help: 'Whether a connection works, as its platform and this process tell; 0: nothing comes in, or nothing goes out.',
     },
     {
       name: 'parley_connection_degraded',
       type: 'gauge',
-      samples: samples((state) => state === 'degraded'),
+      samples: stateSamples((state) => state === 'degraded'),
       help: 'Whether a part of a connection does not work, or its platform did not answer.',
     },
   ]

@@ -36,13 +36,13 @@ function currentCountFamilies(
     const ours = samples.filter((sample) => sample.kind === kind)
     return sumByLabels([...zeros, ...ours.map((sample) => ({ labels: stateLabels(sample), value: sample.current }))])
   }
-  const byConnection = (kind: HealthSample['kind']): readonly MetricSample[] => [
+  const countSamplesByConnection = (kind: HealthSample['kind']): readonly MetricSample[] => [
     ...connections.map((connection) => ({ labels: { connection }, value: 0 })),
     ...samples
       .filter((sample) => sample.kind === kind)
       .map(({ connection, current: value }) => ({ labels: { connection }, value })),
   ]
-  const today = (value: 'current' | 'total'): readonly MetricSample[] =>
+  const strangerSamplesOfToday = (value: 'current' | 'total'): readonly MetricSample[] =>
     samples
       .filter((sample) => sample.kind === 'stranger')
       .map((sample) => ({ labels: { connection: sample.connection, kind: sample.state }, value: sample[value] }))
@@ -73,18 +73,30 @@ function currentCountFamilies(
     gaugeFamily(
       'parley_suspect_turns',
       'Turns on which a process died, until they end.',
-      sumByLabels(byConnection('suspect')),
+      sumByLabels(countSamplesByConnection('suspect')),
     ),
-    gaugeFamily('parley_pairings', 'Strangers who wait to be let in.', sumByLabels(byConnection('pairing'))),
-    gaugeFamily('parley_strangers_today', 'Messages today of senders who are not admitted.', today('current')),
-    gaugeFamily('parley_strangers_refused_today', 'Messages beyond their share of the day, not kept.', today('total')),
+    gaugeFamily(
+      'parley_pairings',
+      'Strangers who wait to be let in.',
+      sumByLabels(countSamplesByConnection('pairing')),
+    ),
+    gaugeFamily(
+      'parley_strangers_today',
+      'Messages today of senders who are not admitted.',
+      strangerSamplesOfToday('current'),
+    ),
+    gaugeFamily(
+      'parley_strangers_refused_today',
+      'Messages beyond their share of the day, not kept.',
+      strangerSamplesOfToday('total'),
+    ),
     gaugeFamily('parley_timers_overdue', 'Timers that should have fired, 10000 at most.', sumByLabels(timers)),
   ]
 }
 
 /** Never fall, also when retention removes the rows: what a rate can be taken of. */
 function endedCountFamilies(samples: readonly HealthSample[]): readonly MetricFamily[] {
-  const countEnded = (kind: HealthSample['kind']): readonly MetricSample[] => {
+  const endedCountSamples = (kind: HealthSample['kind']): readonly MetricSample[] => {
     const ours = samples.filter((sample) => sample.kind === kind && sample.total > 0)
     return sumByLabels(
       ours.map((sample) => ({
@@ -101,12 +113,12 @@ function endedCountFamilies(samples: readonly HealthSample[]): readonly MetricFa
     counterFamily(
       'parley_messages_ended_total',
       'Messages that came to an end, by state and reason.',
-      countEnded('message'),
+      endedCountSamples('message'),
     ),
     counterFamily(
       'parley_calls_ended_total',
       'Vendor calls that were settled, by state and reason.',
-      countEnded('call'),
+      endedCountSamples('call'),
     ),
     counterFamily(
       'parley_turn_crashes_total',
@@ -124,28 +136,28 @@ function endedCountFamilies(samples: readonly HealthSample[]): readonly MetricFa
 function ageFamilies(samples: readonly HealthSample[]): readonly MetricFamily[] {
   const samplesOfKind = (kind: HealthSample['kind'], state?: string) =>
     samples.filter((sample) => sample.kind === kind && (state === undefined || sample.state === state))
-  const oldest = (found: readonly HealthSample[]) => extremeAges(found, 'oldestMs', Math.max)
-  const last = (found: readonly HealthSample[]) => extremeAges(found, 'lastMs', Math.min)
+  const oldestAgeSamples = (found: readonly HealthSample[]) => extremeAgeSamples(found, 'oldestMs', Math.max)
+  const lastAgeSamples = (found: readonly HealthSample[]) => extremeAgeSamples(found, 'lastMs', Math.min)
   return [
     gaugeFamily(
       'parley_oldest_waiting_message_seconds',
       'Age of the oldest message that waits for its turn.',
-      oldest(samplesOfKind('message', 'queued')),
+      oldestAgeSamples(samplesOfKind('message', 'queued')),
     ),
     gaugeFamily(
       'parley_oldest_message_in_turn_seconds',
       'Age of the oldest message whose answer is being made or sent.',
-      oldest(samplesOfKind('message', 'in_turn')),
+      oldestAgeSamples(samplesOfKind('message', 'in_turn')),
     ),
     gaugeFamily(
       'parley_oldest_due_call_seconds',
       'How long the oldest call that may be sent has been waiting.',
-      oldest(samplesOfKind('call')),
+      oldestAgeSamples(samplesOfKind('call')),
     ),
     gaugeFamily(
       'parley_oldest_overdue_timer_seconds',
       'How late the latest timer is.',
-      oldest(samplesOfKind('timer')).map(({ value }) => ({ labels: {}, value })),
+      oldestAgeSamples(samplesOfKind('timer')).map(({ value }) => ({ labels: {}, value })),
     ),
     gaugeFamily(
       'parley_oldest_overdue_erasure_seconds',
@@ -158,18 +170,18 @@ function ageFamilies(samples: readonly HealthSample[]): readonly MetricFamily[] 
     gaugeFamily(
       'parley_last_inbound_age_seconds',
       'Time since the last message was stored.',
-      last(samplesOfKind('message')),
+      lastAgeSamples(samplesOfKind('message')),
     ),
     gaugeFamily(
       'parley_last_outbound_age_seconds',
       'Time since the last call was delivered.',
-      last(samplesOfKind('call', 'delivered')),
+      lastAgeSamples(samplesOfKind('call', 'delivered')),
     ),
   ]
 }
 
 /** One sample per connection that has such an age at all. */
-function extremeAges(
+function extremeAgeSamples(
   samples: readonly HealthSample[],
   field: 'oldestMs' | 'lastMs',
   pick: (a: number, b: number) => number,

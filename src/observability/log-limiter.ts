@@ -52,7 +52,7 @@ export function limitRefusalLines(inner: Log, { monotonicMs, later }: LogLimiter
     isDue = true
     later(writeEndedCounts, minuteMs)
   }
-  const warn: Log['warn'] = (event, facts = {}, thrown?) => {
+  const warnWithinLimit: Log['warn'] = (event, facts = {}, thrown?) => {
     if (!refusals.has(event)) {
       inner.warn(event, facts, thrown)
       return
@@ -79,5 +79,5 @@ export function limitRefusalLines(inner: Log, { monotonicMs, later }: LogLimiter
   const flushCounts = (): void => {
     for (const [name, kind] of kinds) writeCount(name, kind)
   }
-  return { info: inner.info, error: inner.error, warn, flush: flushCounts }
+  return { info: inner.info, error: inner.error, warn: warnWithinLimit, flush: flushCounts }
 }

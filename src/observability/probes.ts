@@ -1,7 +1,7 @@
 // Health probes of connections, from their platforms and this process's own loops: run at the start and then on a schedule. Logged
 // only when a result changes.
 import type { ProbeProblem, ProbeRequest, ProbeResult } from '../contract/index.ts'
-import { probeState, worstProblem } from '../contract/probe.ts'
+import { findWorstProblem, probeState } from '../contract/probe.ts'
 import { errorLogFields, type Log } from '../lib/log.ts'
 import { sleep } from '../lib/time.ts'
 import type { ConnectionProbeState } from './connection-health.ts'
@@ -61,7 +61,7 @@ export function runProbes(deps: ProbesDeps): RunningProbes {
     )
     const isReportedByOther =
       state.checkedAt !== undefined && !reported.get(each.key)?.checkedAt && deps.now() < reportedUntil
-    if (isNews(reported.get(each.key), state) && !isReportedByOther) reportChange(deps, state)
+    if (isStateChange(reported.get(each.key), state) && !isReportedByOther) logProbeChange(deps, state)
     reported.set(each.key, state)
     return state
   }
@@ -70,13 +70,13 @@ export function runProbes(deps: ProbesDeps): RunningProbes {
     .filter(isProbed)
     .map((each) => ({ each, known: Promise.withResolvers<ConnectionProbeState>() }))
   const running = asked.map(({ each, known }) =>
-    askAgain(deps, each, stopping.signal, (result) => {
+    probeRepeatedly(deps, each, stopping.signal, (result) => {
       if (result.retryAfterMs === undefined) results.set(each.key, { result, at: deps.now() })
       const state = updateConnectionHealth(each)
       if (state.state !== 'checking') known.resolve(state)
     }),
   )
-  const checking = checkAgain(deps, stopping.signal, () => void deps.probed.map(updateConnectionHealth))
+  const checking = checkRepeatedly(deps, stopping.signal, () => void deps.probed.map(updateConnectionHealth))
   return {
     states: () => deps.probed.map(updateConnectionHealth),
     first: new Map(asked.map(({ each, known }) => [each.key, known.promise])),
@@ -87,14 +87,14 @@ export function runProbes(deps: ProbesDeps): RunningProbes {
   }
 }
 
-async function checkAgain({ wait = sleep }: ProbesDeps, stop: AbortSignal, check: () => void): Promise<void> {
+async function checkRepeatedly({ wait = sleep }: ProbesDeps, stop: AbortSignal, check: () => void): Promise<void> {
   while (!stop.aborted) {
     await wait(checkEveryMs, stop)
     if (!stop.aborted) check()
   }
 }
 
-async function askAgain(
+async function probeRepeatedly(
   deps: ProbesDeps,
   { key, probe }: Probed,
   stop: AbortSignal,
@@ -103,7 +103,7 @@ async function askAgain(
   if (probe === undefined) return
   let inARow = 0
   while (!stop.aborted) {
-    const result = await askOnce(deps, key, probe, stop)
+    const result = await probeWithTimeout(deps, key, probe, stop)
     if (stop.aborted) return
     take(result)
     inARow = probeState(result) === 'ok' ? 0 : inARow + 1
@@ -114,7 +114,7 @@ async function askAgain(
 }
 
 /** Ends in time, whatever the adapter does with its signal. */
-async function askOnce(
+async function probeWithTimeout(
   deps: ProbesDeps,
   key: string,
   probe: NonNullable<Probed['probe']>,
@@ -197,15 +197,15 @@ function compareByState(one: ProbeProblem, other: ProbeProblem): number {
 }
 
 /** That nothing was known before, and all is well now, is no news where nothing was asked. */
-function isNews(before: ConnectionProbeState | undefined, now: ConnectionProbeState): boolean {
+function isStateChange(before: ConnectionProbeState | undefined, now: ConnectionProbeState): boolean {
   if (now.state === 'checking') return false
   if (before === undefined || before.state === 'checking') return now.state !== 'ok' || now.checkedAt !== undefined
   return before.state !== now.state || before.problems[0]?.reason !== now.problems[0]?.reason
 }
 
-function reportChange({ log, about }: Pick<ProbesDeps, 'log' | 'about'>, probe: ConnectionProbeState): void {
+function logProbeChange({ log, about }: Pick<ProbesDeps, 'log' | 'about'>, probe: ConnectionProbeState): void {
   const { connection, state } = probe
-  const worst = worstProblem(probe)
+  const worst = findWorstProblem(probe)
   const wrong = worst === undefined ? {} : { reason: worst.reason, problem: `${worst.problem}; ${worst.remedy}` }
   if (about === 'model') {
     if (worst === undefined) log.info('model_checked', { model: connection, state })

@@ -25,7 +25,7 @@ export type SlotUse = {
 /** A slot that becomes free between two turns is work going on; so long without one is a standstill. */
 const standstillMs = 3_000
 
-export function isStandstill({ fullMs }: Pick<SlotUse, 'fullMs'>): boolean {
+export function hasStoodFullTooLong({ fullMs }: Pick<SlotUse, 'fullMs'>): boolean {
   return fullMs !== null && fullMs > standstillMs
 }
 
@@ -36,20 +36,20 @@ export function slotMetrics({ slots, used, fullMs, holders }: SlotUse): readonly
     type: 'gauge',
     samples,
   })
-  const byHolder = (value: (holder: SlotHolder) => number): MetricFamily['samples'] =>
+  const samplesByHolder = (value: (holder: SlotHolder) => number): MetricFamily['samples'] =>
     holders.map((holder) => ({ labels: { connection: holder.connection, agent: holder.agent }, value: value(holder) }))
   return [
     gaugeFamily('parley_slots', 'Turns that may run at once in this process.', [{ labels: {}, value: slots }]),
     gaugeFamily(
       'parley_slots_used',
       'Turns that run now, by agent and connection.',
-      byHolder((holder) => holder.used),
+      samplesByHolder((holder) => holder.used),
     ),
     gaugeFamily('parley_slots_free', 'Slots that no turn runs in.', [{ labels: {}, value: Math.max(0, slots - used) }]),
     gaugeFamily(
       'parley_slots_oldest_seconds',
       'How long the turn that has run longest has been running.',
-      byHolder((holder) => Math.round(holder.oldestMs) / 1000),
+      samplesByHolder((holder) => Math.round(holder.oldestMs) / 1000),
     ),
     gaugeFamily('parley_slots_full_seconds', 'How long no slot has been free; 0: one is.', [
       { labels: {}, value: Math.round(fullMs ?? 0) / 1000 },

@@ -2,13 +2,13 @@
 // not judged.
 
 import type { WorkerLoopName } from '../contract/metrics.ts'
-import { type PublicUrlState, worstProblem } from '../contract/probe.ts'
+import { findWorstProblem, type PublicUrlState } from '../contract/probe.ts'
 import type { StorageFault } from '../db/client.ts'
 import type { HealthSample } from '../db/health.ts'
 import { isGatewayError } from '../lib/errors.ts'
 import type { ConnectionProbeState, ConnectionState, ListenerHealth, SourceHealth } from './connection-health.ts'
 import { withDatabaseTimeout } from './database-timeout.ts'
-import { isStandstill, type SlotUse } from './process-metrics.ts'
+import { hasStoodFullTooLong, type SlotUse } from './process-metrics.ts'
 
 export type ProblemCode =
   | 'storage_unavailable'
@@ -143,7 +143,7 @@ export async function readReadiness(deps: ReadinessDeps): Promise<Readiness> {
   const models = deps.modelProbes?.() ?? []
   const lines = deps.connections.map((connection) => ({
     ...connectionHealth(samples ?? [], connection),
-    ...connectionStanding(stands.find((each) => each.connection === connection)),
+    ...connectionStateFields(stands.find((each) => each.connection === connection)),
   }))
   return {
     problems: [...storage, ...stalled.map(([loop]) => stalledLoopProblem(loop)), ...slotProblems(slots, samples ?? [])],
@@ -151,13 +151,13 @@ export async function readReadiness(deps: ReadinessDeps): Promise<Readiness> {
     warnings: [
       ...stands.flatMap(connectionWarnings),
       ...models.flatMap(modelWarnings),
-      ...roomWarnings(room),
-      ...(samples ?? []).filter(isDayShareSpent).map(daySpentProblem),
+      ...diskSpaceWarnings(room),
+      ...(samples ?? []).filter(isDayShareSpent).map(dayShareSpentProblem),
     ],
     detail: {
       database: { answers: storage.length === 0, ms: Math.round(deps.monotonicMs() - startedAt) },
       loops: agesInSeconds(loops),
-      ...(slots === undefined ? {} : { slots: slotHealth(slots) }),
+      ...(slots === undefined ? {} : { slots: toSlotHealth(slots) }),
       lastInboundAge: extremeAge(
         Math.min,
         lines.map((line) => line.lastInboundAge),
@@ -175,7 +175,7 @@ export async function readReadiness(deps: ReadinessDeps): Promise<Readiness> {
       ...(listeners.length === 0 ? {} : { listeners }),
       ...(models.length === 0
         ? {}
-        : { models: models.map((sample) => ({ model: sample.connection, ...connectionStanding(sample) })) }),
+        : { models: models.map((sample) => ({ model: sample.connection, ...connectionStateFields(sample) })) }),
       ...(publicUrl === undefined ? {} : { publicUrl }),
     },
   }
@@ -186,7 +186,7 @@ const roomRemedies = {
   full: 'the disk of the data folder is nearly full: no mail and no file is taken; free some of it, or set disk.fullBytes lower',
 } as const
 
-function roomWarnings(room: 'low' | 'full' | undefined): readonly Problem[] {
+function diskSpaceWarnings(room: 'low' | 'full' | undefined): readonly Problem[] {
   return room === undefined ? [] : [{ code: `disk_${room}`, remedy: roomRemedies[room] }]
 }
 
@@ -194,7 +194,7 @@ function isDayShareSpent({ kind, total }: HealthSample): boolean {
   return kind === 'stranger' && total > 0
 }
 
-function daySpentProblem({ connection, total, state }: HealthSample): Problem {
+function dayShareSpentProblem({ connection, total, state }: HealthSample): Problem {
   const who = state === 'unproven' ? 'senders who proved nothing' : 'senders who are not admitted'
   const remedy = `${who} have had their share of the day, and ${total} more were refused until midnight UTC; admitted people are not concerned; see strangers of the connection`
   return { code: 'strangers_spent', connection, remedy }
@@ -219,23 +219,23 @@ async function storageProblems({ isCommitAnswered, probe, faults }: ReadinessDep
 }
 
 function connectionWarnings(sample: ConnectionProbeState): readonly Problem[] {
-  const worst = worstProblem(sample)
+  const worst = findWorstProblem(sample)
   if (worst === undefined) return []
   const code = worst.state === 'failed' ? 'connection_failed' : 'connection_degraded'
   return [{ code, connection: sample.connection, remedy: `${worst.problem}; ${worst.remedy}` }]
 }
 
 function modelWarnings(sample: ConnectionProbeState): readonly Problem[] {
-  const worst = worstProblem(sample)
+  const worst = findWorstProblem(sample)
   if (worst === undefined) return []
   return [{ code: 'model_failed', remedy: `${sample.connection}: ${worst.problem}; ${worst.remedy}` }]
 }
 
 /** Nothing, where this process does not look. */
-function connectionStanding(sample: ConnectionProbeState | undefined): Partial<ConnectionStanding> {
+function connectionStateFields(sample: ConnectionProbeState | undefined): Partial<ConnectionStanding> {
   if (sample === undefined) return {}
   const { state, since, checkedAt, summary } = sample
-  const worst = worstProblem(sample)
+  const worst = findWorstProblem(sample)
   return {
     state,
     since,
@@ -256,10 +256,11 @@ function stalledLoopProblem(loop: string): Problem {
 /** Red only where something waits: a gateway that is full and has nothing else to do is ready for what comes. */
 function slotProblems(slots: SlotUse | undefined, samples: readonly HealthSample[]): readonly Problem[] {
   if (slots === undefined) return []
-  const isDue = ({ kind, state }: HealthSample): boolean => kind === 'lane' && (state === 'due' || state === 'expired')
-  const due = samples.filter(isDue)
-  if (totalStanding(due) === 0) return []
-  if (!isStandstill(slots)) return shareProblems(slots, due)
+  const isDueLane = ({ kind, state }: HealthSample): boolean =>
+    kind === 'lane' && (state === 'due' || state === 'expired')
+  const due = samples.filter(isDueLane)
+  if (sumCurrent(due) === 0) return []
+  if (!hasStoodFullTooLong(slots)) return slotShareProblems(slots, due)
   const [most] = slots.holders
   const holder = most === undefined ? '' : `; agent ${most.agent} on ${most.connection} has ${most.used} of them`
   const remedy = `all ${slots.slots} slots are taken since ${Math.round((slots.fullMs ?? 0) / 1000)} s and messages wait${holder}: look at what its turns wait for, or raise turns.slots`
@@ -267,9 +268,9 @@ function slotProblems(slots: SlotUse | undefined, samples: readonly HealthSample
 }
 
 /** Others are answered; people at this agent on this connection are not. */
-function shareProblems({ slots, holders }: SlotUse, due: readonly HealthSample[]): readonly Problem[] {
+function slotShareProblems({ slots, holders }: SlotUse, due: readonly HealthSample[]): readonly Problem[] {
   const stuck = holders.find(
-    (holder) => isStandstill(holder) && due.some(({ connection }) => connection === holder.connection),
+    (holder) => hasStoodFullTooLong(holder) && due.some(({ connection }) => connection === holder.connection),
   )
   if (stuck === undefined) return []
   const { agent, connection, used, fullMs } = stuck
@@ -277,7 +278,7 @@ function shareProblems({ slots, holders }: SlotUse, due: readonly HealthSample[]
   return [{ code: 'slots_full', remedy }]
 }
 
-function slotHealth({ slots, used, fullMs, holders }: SlotUse): SlotHealth {
+function toSlotHealth({ slots, used, fullMs, holders }: SlotUse): SlotHealth {
   return {
     total: slots,
     used,
@@ -311,14 +312,14 @@ function connectionHealth(samples: readonly HealthSample[], connection: string):
         delivered.map((sample) => sample.lastMs),
       ),
     ),
-    waiting: totalStanding(waiting),
+    waiting: sumCurrent(waiting),
     oldestWaitingAge: toSeconds(
       extremeAge(
         Math.max,
         waiting.map((sample) => sample.oldestMs),
       ),
     ),
-    openCalls: totalStanding(open),
+    openCalls: sumCurrent(open),
     oldestDueCallAge: toSeconds(
       extremeAge(
         Math.max,
@@ -343,7 +344,7 @@ export function lastInboundAges(samples: readonly HealthSample[]): ReadonlyMap<s
   )
 }
 
-function totalStanding(samples: readonly HealthSample[]): number {
+function sumCurrent(samples: readonly HealthSample[]): number {
   return samples.reduce((sum, sample) => sum + sample.current, 0)
 }
 

@@ -1,6 +1,6 @@
 // Delivers the calls of one send lane in order, after the commit: one try each, fenced before and after.
 
-import { outcomeWords } from '../agents/approvals/approval-messages.ts'
+import { resolvedQuestionText } from '../agents/approvals/approval-messages.ts'
 import { type Adapter, type Attempt, type DeliveryOutcome, type LookupOutcome, textPart } from '../contract/index.ts'
 import type { Meter, SendOutcome } from '../contract/metrics.ts'
 import type { Db } from '../db/client.ts'
@@ -26,15 +26,15 @@ import type { ResultKeeper } from '../turns/result-keeper.ts'
 import type { TurnPolicy } from '../turns/turn-policy.ts'
 import { createCallEditor } from './render.ts'
 import {
+  addBrokenOffNotice,
   type SettlePolicy,
   settleDead,
   settleEdited,
   settleLookup,
+  settleNotPrivate,
   settleOutcome,
   settleThrown,
-  settleUnsaid,
   settleWithdrawn,
-  withNotice,
 } from './settle.ts'
 
 type DispatchDeps = {
@@ -79,9 +79,9 @@ export async function dispatchLane(deps: DispatchDeps, lane: HeldSendLane, claim
     const ageMs = deps.monotonicMs() - claimedAt
     // What is left of the lease when the call is over is for storing its outcome, also after a pause of the database.
     if (ageMs + adapter.capabilities.callTimeoutMs >= deps.turnPolicy.leaseMs * (at === 0 ? 0.9 : 0.6)) break
-    const step = await dispatchSafely(deps, adapter, lane, call, { claimedAt, opened })
+    const step = await dispatchCatchingErrors(deps, adapter, lane, call, { claimedAt, opened })
     if (step.go === 'lost') {
-      deps.log.warn('send_fenced', sendFacts(lane, call))
+      deps.log.warn('send_fenced', sendLogFields(lane, call))
       deps.meter.sent(lane.connection, 'fenced', '')
       return
     }
@@ -102,7 +102,7 @@ type Holding = {
 }
 
 /** What breaks before it is sent is tried again a few times and dead after that, so that what follows in its lane goes on. */
-async function dispatchSafely(
+async function dispatchCatchingErrors(
   deps: DispatchDeps,
   adapter: Adapter,
   lane: HeldSendLane,
@@ -115,7 +115,7 @@ async function dispatchSafely(
   } catch (error) {
     // What our own database or the order to stop interrupts says nothing about the call.
     if (isGatewayError(error) && passing.includes(error.code)) throw error
-    deps.log.error('send_threw', { ...sendFacts(lane, call), ...errorLogFields(error, 'internal') })
+    deps.log.error('send_threw', { ...sendLogFields(lane, call), ...errorLogFields(error, 'internal') })
     const started: StartResult = begun.started.has(call.id)
       ? { kind: 'started' }
       : await deps.results.store(undefined, (isRepeat) => startSend(deps.db, lane, call, {}, { isRepeat }))
@@ -123,9 +123,9 @@ async function dispatchSafely(
     if (started.kind !== 'started') return { go: 'stop', delayMs: 0 }
     const settlement = settleThrown(call, begun.started.has(call.id), deps.settlePolicy, deps.random)
     const settleSentCall = (isRepeat: boolean) => settleSend(deps.db, lane, call, settlement, isRepeat)
-    const what = { ...sendFacts(lane, call), reason: 'delivery', state: settlement.state }
+    const what = { ...sendLogFields(lane, call), reason: 'delivery', state: settlement.state }
     if ((await deps.results.store(what, settleSentCall)) === 'lease_lost') return { go: 'lost' }
-    reportSettled(deps, sendFacts(lane, call), { ...untried, settlement })
+    reportSettledTry(deps, sendLogFields(lane, call), { ...untried, settlement })
     return { go: 'stop', delayMs: settlement.retryInMs }
   }
 }
@@ -142,12 +142,12 @@ async function dispatchCall(
   const isDecided = claimed.question !== null && claimed.question.outcomes !== null
   const said =
     claimed.purpose === 'welcome'
-      ? welcomeCall(adapter, lane, claimed)
+      ? toPrivateWelcomeCall(adapter, lane, claimed)
       : isDecided
-        ? afterDecision(adapter, lane, claimed)
+        ? applyQuestionOutcome(adapter, lane, claimed)
         : claimed
   const call = said ?? claimed
-  const early = said === undefined ? settleUnsaid(claimed) : await settleWithoutSending(deps, adapter, said)
+  const early = said === undefined ? settleNotPrivate(claimed) : await settleWithoutSending(deps, adapter, said)
   // Also what is only settled is started first: the start puts our epoch on the row.
   const place = said === undefined ? undefined : adapter.limitedBy(said.call)
   const limits = early === undefined ? adapter.capabilities.limits : {}
@@ -158,49 +158,49 @@ async function dispatchCall(
   if (started.kind === 'lease_lost') return { go: 'lost' }
   if (started.kind === 'wait') return { go: 'stop', delayMs: started.waitMs }
   if (started.kind === 'settled') return { go: 'on' }
-  if (started.kind === 'decided') return dispatchCall(deps, adapter, lane, decidedSinceClaim(claimed), holding)
+  if (started.kind === 'decided') return dispatchCall(deps, adapter, lane, markQuestionDecided(claimed), holding)
   holding.started.add(call.id)
   const tried =
-    early === undefined ? await trySending(deps, adapter, call, claimedAt) : { ...untried, settlement: early }
+    early === undefined ? await sendAttempt(deps, adapter, call, claimedAt) : { ...untried, settlement: early }
   const judged = isEditOfQuestion(call) ? settleEdited(tried.settlement) : tried.settlement
   const whole: Settlement = {
-    ...(judged.cancelLater ? await withNotice(deps, adapter, lane, call, judged) : judged),
+    ...(judged.cancelLater ? await addBrokenOffNotice(deps, adapter, lane, call, judged) : judged),
     // A pause that the vendor asked for holds for everything that shares the limit.
     ...(judged.pause === null || place === undefined ? {} : { pause: { ...judged.pause, place } }),
-    maySayOutcome: call.question !== null && maySayOutcome(adapter, call, call.question, judged),
+    maySayOutcome: call.question !== null && mayEditIntoOutcome(adapter, call, call.question, judged),
   }
-  const what = { ...sendFacts(lane, call), reason: 'delivery', state: whole.state }
+  const what = { ...sendLogFields(lane, call), reason: 'delivery', state: whole.state }
   const result = await deps.results.store(what, (isRepeat) => settleSend(deps.db, lane, call, whole, isRepeat))
   if (result === 'lease_lost') return { go: 'lost' }
   if (result === 'late') {
     const settlement: Settlement = { ...whole, state: 'retry', isFinal: false, reason: 'decided_meanwhile' }
-    reportSettled(deps, sendFacts(lane, call), { ...tried, settlement })
+    reportSettledTry(deps, sendLogFields(lane, call), { ...tried, settlement })
     return { go: 'stop', delayMs: 0 }
   }
   if (call.purpose === 'live' && whole.vendorId !== null) opened.set(call.clientId, whole.vendorId)
-  reportSettled(deps, sendFacts(lane, call), { ...tried, settlement: whole })
+  reportSettledTry(deps, sendLogFields(lane, call), { ...tried, settlement: whole })
   if (whole.isFinal && whole.retryInMs <= 0 && !whole.cancelLater) return { go: 'on' }
   return { go: 'stop', delayMs: whole.retryInMs }
 }
 
-function decidedSinceClaim(call: OpenCall): OpenCall {
+function markQuestionDecided(call: OpenCall): OpenCall {
   return call.question === null ? call : { ...call, question: { ...call.question, outcomes: [] } }
 }
 
 /** Once its question is over a call says the rest of its words; one that has arrived meanwhile is edited into the outcome. */
-function afterDecision(adapter: Adapter, lane: HeldSendLane, call: OpenCall): OpenCall {
+function applyQuestionOutcome(adapter: Adapter, lane: HeldSendLane, call: OpenCall): OpenCall {
   const { question, vendorId } = call
   if (vendorId !== null) {
-    const outcome = outcomeCall(adapter, lane, call)
+    const outcome = renderOutcomeCall(adapter, lane, call)
     return outcome === undefined ? call : { ...call, call: outcome, liveReference: vendorId }
   }
-  return question === null || question.otherwise === null || !isUnsent(call)
+  return question === null || question.otherwise === null || !isCallUnsent(call)
     ? call
     : { ...call, call: question.otherwise }
 }
 
 /** The row holds where it goes. Undefined: it could not be said there to that person alone. */
-function welcomeCall(adapter: Adapter, lane: HeldSendLane, claimed: OpenCall): OpenCall | undefined {
+function toPrivateWelcomeCall(adapter: Adapter, lane: HeldSendLane, claimed: OpenCall): OpenCall | undefined {
   const { to, room } = claimed.call
   const { appends, tellsInPrivate: isPrivateNotice } = adapter.capabilities
   const isRoom = room === 'group' || room === 'channel'
@@ -211,7 +211,7 @@ function welcomeCall(adapter: Adapter, lane: HeldSendLane, claimed: OpenCall): O
   return call === undefined ? undefined : { ...claimed, call }
 }
 
-function isUnsent({ state }: OpenCall): boolean {
+function isCallUnsent({ state }: OpenCall): boolean {
   return state === 'queued' || state === 'retry'
 }
 
@@ -221,7 +221,7 @@ function isEditOfQuestion({ question, vendorId }: OpenCall): boolean {
 }
 
 /** Only a question that can be edited there becomes its outcome, and nothing that was sent without it. */
-function maySayOutcome(
+function mayEditIntoOutcome(
   adapter: Adapter,
   call: OpenCall,
   question: OpenQuestion,
@@ -229,26 +229,26 @@ function maySayOutcome(
 ): boolean {
   const isQuestion = call.vendorId === null && call.call !== question.otherwise
   const hasArrived = isFinal && state === 'delivered' && vendorId !== null
-  const needed = hasOtherWords(question) ? ['lines'] : ['lines', 'whole']
+  const needed = hasOtherwiseReply(question) ? ['lines'] : ['lines', 'whole']
   return isQuestion && hasArrived && needed.includes(createCallEditor(adapter)) && call.replyTo !== null
 }
 
-function hasOtherWords({ otherwise, isPlaceholder }: OpenQuestion): boolean {
+function hasOtherwiseReply({ otherwise, isPlaceholder }: OpenQuestion): boolean {
   return otherwise !== null && !isPlaceholder
 }
 
-function outcomeCall(
+function renderOutcomeCall(
   adapter: Adapter,
   lane: HeldSendLane,
   { id, question, replyTo }: OpenCall,
 ): OpenCall['call'] | undefined {
-  const words = (question?.outcomes ?? []).map(outcomeWords).join('\n')
+  const words = (question?.outcomes ?? []).map(resolvedQuestionText).join('\n')
   if (words === '' || replyTo === null || createCallEditor(adapter) === 'none') return undefined
-  if (question !== null && question.otherwise !== null && hasOtherWords(question))
+  if (question !== null && question.otherwise !== null && hasOtherwiseReply(question))
     return adapter.withLine?.(question.otherwise, words)
   const said = { thread_id: lane.orderKey, in_reply_to: id, agent: '', status: 'completed' } as const
   try {
-    return adapter.render({ ...said, parts: [textPart(words)] }, roomAddress(replyTo), new Set(), true)[0]?.call
+    return adapter.render({ ...said, parts: [textPart(words)] }, dropReplyFields(replyTo), new Set(), true)[0]?.call
   } catch {
     // The question stays as it is: a press on it is told that it was decided.
     return undefined
@@ -256,12 +256,12 @@ function outcomeCall(
 }
 
 /** Where the conversation is, without what its latest message left there: a press, or the person who wrote. */
-function roomAddress(replyTo: JsonObject): JsonObject {
+function dropReplyFields(replyTo: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(replyTo).filter(([key]) => !key.startsWith('reply_to_')))
 }
 
 /** The one try of this hold, and what its outcome means. */
-async function trySending(
+async function sendAttempt(
   deps: DispatchDeps,
   adapter: Adapter,
   call: OpenCall,
@@ -273,7 +273,7 @@ async function trySending(
   // Between the commit above and this line the process may have slept: look at our own clock once more.
   const heldMs = deps.monotonicMs() - claimedAt
   if (heldMs + adapter.capabilities.callTimeoutMs < deps.turnPolicy.leaseMs * 0.9) {
-    outcome = await withAttempt(adapter, call, (attempt) => adapter.deliver(call.call, attempt)).catch(
+    outcome = await runAttemptWithTimeout(adapter, call, (attempt) => adapter.deliver(call.call, attempt)).catch(
       (): DeliveryOutcome => ({ kind: 'unknown', reason: 'deliver_threw' }),
     )
     await deps.failpoint?.('after:deliver')
@@ -292,7 +292,7 @@ async function settleWithoutSending(
   if (call.isExpired) return settleDead(call, 'expired')
   if (call.question !== null && call.question.outcomes !== null) {
     if (call.vendorId !== null && call.liveReference === null) return settleEdited(settleDead(call, 'no_outcome'))
-    if (call.vendorId === null && call.question.otherwise === null && isUnsent(call)) return settleWithdrawn(call)
+    if (call.vendorId === null && call.question.otherwise === null && isCallUnsent(call)) return settleWithdrawn(call)
   }
   // Without the message it would edit it were a second one.
   if (call.purpose === 'assertion' && call.liveReference === null) return settleDead(call, 'live_message_gone')
@@ -309,12 +309,16 @@ async function reconcileCall(deps: DispatchDeps, adapter: Adapter, call: OpenCal
   const reconcile = adapter.reconcile
   if (reconcile === undefined) return { kind: 'undecided', reason: 'no_lookup' }
   await deps.failpoint?.('before:reconcile')
-  return withAttempt(adapter, call, (attempt) => reconcile(call.call, attempt)).catch(
+  return runAttemptWithTimeout(adapter, call, (attempt) => reconcile(call.call, attempt)).catch(
     (): LookupOutcome => ({ kind: 'undecided', reason: 'lookup_threw' }),
   )
 }
 
-async function withAttempt<T>(adapter: Adapter, call: OpenCall, work: (attempt: Attempt) => Promise<T>): Promise<T> {
+async function runAttemptWithTimeout<T>(
+  adapter: Adapter,
+  call: OpenCall,
+  work: (attempt: Attempt) => Promise<T>,
+): Promise<T> {
   const abort = new AbortController()
   const timer = setTimeout(
     () => abort.abort(new DOMException('call timed out', 'TimeoutError')),
@@ -345,7 +349,7 @@ type SettledTry = {
   readonly tookMs: number | undefined
 }
 
-function reportSettled(
+function reportSettledTry(
   { log, meter }: { readonly log: Log; readonly meter: Meter },
   facts: LogFields & { readonly connection: string },
   { settlement, outcome, tookMs }: SettledTry,
@@ -362,7 +366,7 @@ function reportSettled(
   else log.warn('delivery_failed', { ...reported, state })
 }
 
-function sendFacts(
+function sendLogFields(
   { connection }: HeldSendLane,
   { id, turnId, traceId, attempt }: OpenCall,
 ): LogFields & { readonly connection: string } {

@@ -1,6 +1,6 @@
 // Renders a reply into vendor calls as data, one row each, in order, before the commit that ends the turn.
 
-import { type CallQuestion, type QueuedCall, recipientLane } from '../contract/delivery.ts'
+import { type CallQuestion, type QueuedCall, recipientOrderKey } from '../contract/delivery.ts'
 import {
   type Adapter,
   isKnownPart,
@@ -60,8 +60,8 @@ export async function renderCalls(
   const calls: QueuedCall[] = []
   for (const [index, { purpose, ...said }] of outgoing.entries()) {
     let finishes = purpose === 'message' ? undefined : live?.clientId
-    let rendered = await renderBounded(context, said, finishes !== undefined, index)
-    if (adapter.expand !== undefined && rendered.length > 0) rendered = await expandCalls(context, rendered)
+    let rendered = await renderWithinPartLimit(context, said, finishes !== undefined, index)
+    if (adapter.expand !== undefined && rendered.length > 0) rendered = await expandRenderedCalls(context, rendered)
     for (const { call, primary, orderKey, question } of rendered) {
       // Ordinal 0 is the live message.
       const ordinal = calls.length + (live === undefined ? 0 : 1)
@@ -83,17 +83,17 @@ export async function renderCalls(
       finishes = undefined
     }
   }
-  return live?.againAfterMs === undefined ? calls : [...calls, ...saidAgain(context, live.againAfterMs, calls)]
+  return live?.againAfterMs === undefined ? calls : [...calls, ...repeatFinalCall(context, live.againAfterMs, calls)]
 }
 
 /** However long a reply is, it becomes no more messages than a person would want to receive. */
-async function renderBounded(
+async function renderWithinPartLimit(
   context: EnqueueContext,
   said: Omit<Outgoing, 'purpose'>,
   hasLive: boolean,
   index: number,
 ): Promise<readonly RenderedCall[]> {
-  const calls = renderAsking(context, said, hasLive)
+  const calls = renderQuestionReply(context, said, hasLive)
   const { appends, maxParts: usual } = context.adapter.capabilities
   const maxParts = context.maxParts ?? usual
   if (maxParts === undefined || calls.length <= maxParts || appends === true) return calls
@@ -108,10 +108,10 @@ async function renderBounded(
   const { unasked } = said
   // What is left of it once its question is decided is as long as it was.
   const shorter = unasked === undefined ? {} : { unasked: { ...unasked, reply: await cutToLimit(unasked.reply) } }
-  return renderAsking(context, { ...said, reply, ...shorter }, hasLive)
+  return renderQuestionReply(context, { ...said, reply, ...shorter }, hasLive)
 }
 
-function renderAsking(
+function renderQuestionReply(
   context: EnqueueContext,
   { unasked, ...said }: Omit<Outgoing, 'purpose'>,
   hasLive: boolean,
@@ -125,11 +125,11 @@ function renderAsking(
   const rest = isLeftOpen ? { ...reply, parts: [textPart(context.live?.text || '…', 'text/markdown')] } : reply
   const without = rest.parts.length === 0 ? [] : renderReply(context, { ...said, reply: rest }, hasLive)
   const isPlaceholder = isLeftOpen && !context.live?.text
-  return markQuestions(calls, without, { asks, isPlaceholder, editing: createCallEditor(context.adapter) })
+  return addQuestionsToCalls(calls, without, { asks, isPlaceholder, editing: createCallEditor(context.adapter) })
 }
 
 /** In a lane of its own: what waits there for its time holds nothing up. */
-function saidAgain(
+function repeatFinalCall(
   { newId, origin }: EnqueueContext,
   delayMs: number,
   calls: readonly QueuedCall[],
@@ -142,23 +142,25 @@ function saidAgain(
 }
 
 /** What the database could not say is asked again with the whole turn; anything else is a fault of the reply. */
-async function expandCalls(
+async function expandRenderedCalls(
   { adapter, to }: EnqueueContext,
   calls: readonly RenderedCall[],
 ): Promise<readonly RenderedCall[]> {
   if (adapter.expand === undefined) return calls
   const { callTimeoutMs } = adapter.capabilities
   try {
-    return await withTimeout(adapter.expand(calls, to), callTimeoutMs, () => unrendered(adapter, 'took too long'))
+    return await withTimeout(adapter.expand(calls, to), callTimeoutMs, () =>
+      renderFailedError(adapter, 'took too long'),
+    )
   } catch (cause) {
     if (isGatewayError(cause)) throw cause
-    throw unrendered(adapter, cause)
+    throw renderFailedError(adapter, cause)
   }
 }
 
 function recipientSendLane({ adapter }: EnqueueContext, orderKey: string): string {
-  if (!isOrderKey(orderKey)) throw unrendered(adapter, 'an order key is too long')
-  return recipientLane(orderKey)
+  if (!isOrderKey(orderKey)) throw renderFailedError(adapter, 'an order key is too long')
+  return recipientOrderKey(orderKey)
 }
 
 function renderReply(
@@ -169,11 +171,11 @@ function renderReply(
   try {
     return adapter.render(reply, to, mayNotify, hasLive)
   } catch (cause) {
-    throw unrendered(adapter, cause)
+    throw renderFailedError(adapter, cause)
   }
 }
 
-function unrendered({ channel }: Adapter, cause: unknown): GatewayError {
+function renderFailedError({ channel }: Adapter, cause: unknown): GatewayError {
   return new GatewayError('render_failed', `[${channel}] the reply could not be rendered`, { cause })
 }
 
@@ -191,7 +193,7 @@ export function createCallEditor({ live, capabilities, withLine }: Adapter): Edi
  * `unasked` is the same reply rendered without its questions. A call that is in both asks nothing; the others ask, and those of
  * `unasked` that are left over take their places in order. One that nothing is left for says nothing but the question.
  */
-export function markQuestions(
+export function addQuestionsToCalls(
   calls: readonly RenderedCall[],
   unasked: readonly RenderedCall[],
   question: Pick<CallQuestion, 'asks' | 'isPlaceholder'> & { readonly editing: Editing },
@@ -285,12 +287,12 @@ function truncateReply(reply: NormalizedResponse, limit: number, whole: WholeRep
       last = parts.length - 1
     }
   }
-  parts.splice(last + 1, 0, textPart(cutNotice(whole), 'text/markdown'))
+  parts.splice(last + 1, 0, textPart(chooseCutNotice(whole), 'text/markdown'))
   if (whole !== undefined && 'file' in whole) parts.push(whole.file)
   return { ...reply, parts }
 }
 
-function cutNotice(whole: WholeReply | undefined): Sentence {
+function chooseCutNotice(whole: WholeReply | undefined): Sentence {
   if (whole === undefined) return say('reply.cut')
   if ('file' in whole) return say('reply.cut_with_file')
   return say('reply.cut_with_link', { url: whole.url })

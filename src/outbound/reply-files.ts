@@ -9,13 +9,13 @@ import { errorLogFields, type Log } from '../lib/log.ts'
 import { say } from '../locales/say.ts'
 
 import {
+  base64ToStream,
   deriveAttachmentId,
   type FilePart,
-  inlineBody,
   isFilePart,
   listAttachmentIds,
-  missingPart,
-  storedPart,
+  toMissingFileText,
+  toStoredPart,
 } from '../turns/file-part.ts'
 import { type ReadyTurn, replyFields } from '../turns/ready-turn.ts'
 import type { TurnFiles, TurnFilesContext } from '../turns/turn-files.ts'
@@ -33,22 +33,22 @@ export type ReplyFileContext = TurnFilesContext & {
 }
 
 /** The replies of a turn in order, each as it can be stored and sent. */
-export async function keepReplyFiles<Reply extends NormalizedResponse | undefined>(
+export async function storeFilesOfReplies<Reply extends NormalizedResponse | undefined>(
   context: ReplyFileContext,
   replies: readonly Reply[],
 ): Promise<readonly Reply[]> {
   const kept: Reply[] = []
   for (const [index, reply] of replies.entries()) {
     if (reply === undefined || !reply.parts.some(isFilePart)) kept.push(reply)
-    else kept.push({ ...reply, parts: await keepParts(context, reply.parts, index) })
+    else kept.push({ ...reply, parts: await storeReplyParts(context, reply.parts, index) })
   }
   return kept
 }
 
-async function keepParts(context: ReplyFileContext, parts: readonly Part[], reply: number): Promise<Part[]> {
+async function storeReplyParts(context: ReplyFileContext, parts: readonly Part[], reply: number): Promise<Part[]> {
   const kept: Part[] = []
   for (const [index, part] of parts.entries()) {
-    kept.push(isFilePart(part) ? await keepPart(context, part, [reply, index]) : part)
+    kept.push(isFilePart(part) ? await storeReplyPart(context, part, [reply, index]) : part)
   }
   const ids = listAttachmentIds(kept)
   const sessionId = context.turn.sessionId || null
@@ -56,17 +56,17 @@ async function keepParts(context: ReplyFileContext, parts: readonly Part[], repl
   return kept
 }
 
-async function keepPart(context: ReplyFileContext, part: FilePart, index: readonly number[]): Promise<Part> {
+async function storeReplyPart(context: ReplyFileContext, part: FilePart, index: readonly number[]): Promise<Part> {
   const { bytes_ref: ref, attachment } = part
   if (attachment !== undefined) {
     const descriptor = await context.files.find(attachment.id)
-    return descriptor === undefined ? refuseReplyFile(context, part, 'not_yours') : storedPart(part, descriptor)
+    return descriptor === undefined ? refuseReplyFile(context, part, 'not_yours') : toStoredPart(part, descriptor)
   }
   switch (ref.kind) {
     case 'inline':
-      return keepInline(context, part, ref.data_base64, index)
+      return storeInlineFile(context, part, ref.data_base64, index)
     case 'url':
-      return claimOrLink(context, part, ref.url)
+      return claimUrlOrLink(context, part, ref.url)
     case 'content_addressed':
     case 'channel':
       return refuseReplyFile(context, part, 'no_such_file')
@@ -76,7 +76,7 @@ async function keepPart(context: ReplyFileContext, part: FilePart, index: readon
 }
 
 /** The same bytes at the same place of the same turn are the same file, however often the turn is tried. */
-async function keepInline(
+async function storeInlineFile(
   context: ReplyFileContext,
   part: FilePart,
   data: string,
@@ -84,23 +84,23 @@ async function keepInline(
 ): Promise<Part> {
   const { principal, threadId, turn } = context
   const id = await deriveAttachmentId(context.hash, ['out', turn.id, [...index], data])
-  const keepReplyFile = async (): Promise<Json> => {
+  const storeInlineFileOnce = async (): Promise<Json> => {
     const stored = await storeReplyFile(context, {
       id,
-      body: inlineBody(data),
+      body: base64ToStream(data),
       ...(part.mime === undefined ? {} : { declaredMime: part.mime }),
       ...(part.name === undefined ? {} : { name: part.name }),
       owner: { principal, threadId },
       origin: { receivedVia: 'agent', nativeId: null },
     })
-    if (stored.kind === 'stored') return storedPart(part, stored.descriptor) as Json
-    return missingPart(
+    if (stored.kind === 'stored') return toStoredPart(part, stored.descriptor) as Json
+    return toMissingFileText(
       part,
       stored.code === undefined ? say('file.unavailable') : say('file.refused', { code: stored.code }),
     ) as Json
   }
   // The journal gives back the part that was put into it.
-  return (await context.step('parley/reply-file', keepReplyFile, { effect: false, args: id })) as KnownPart
+  return (await context.step('parley/reply-file', storeInlineFileOnce, { effect: false, args: id })) as KnownPart
 }
 
 /** Of what the step comes to, only an outage may be tried again: the words of the answer are the agent's and are there. */
@@ -121,10 +121,10 @@ async function storeReplyFile(
 }
 
 /** An agent may hand back the handle it was given. Any other address is for people to follow, and nothing is fetched. */
-async function claimOrLink(context: ReplyFileContext, part: FilePart, url: string): Promise<Part> {
+async function claimUrlOrLink(context: ReplyFileContext, part: FilePart, url: string): Promise<Part> {
   const { principal, threadId } = context
   const claimed = await context.attachments.claim(url, { principal, threadId })
-  if (claimed.kind === 'claimed') return storedPart(part, claimed.descriptor)
+  if (claimed.kind === 'claimed') return toStoredPart(part, claimed.descriptor)
   if (claimed.code !== 'SU_HOST') return refuseReplyFile(context, part, claimed.code)
   const { name, mime } = part
   return { kind: 'link', url, ...(name === undefined ? {} : { title: name }), ...(mime === undefined ? {} : { mime }) }
@@ -132,7 +132,7 @@ async function claimOrLink(context: ReplyFileContext, part: FilePart, url: strin
 
 function refuseReplyFile({ emit }: ReplyFileContext, part: FilePart, reason: string): Part {
   emit('reply_file_refused', { reason })
-  return missingPart(part, say('file.unavailable'))
+  return toMissingFileText(part, say('file.unavailable'))
 }
 
 // A reply that is too long to be sent message by message is stored as a file, and sent as one or behind a link.
@@ -146,7 +146,7 @@ const mime = 'text/markdown'
  * Undefined where it cannot be kept: the beginning is sent all the same, and says so. The same words of the same turn are the same
  * file, however often the turn is tried.
  */
-export async function keepWholeReply(
+export async function storeWholeReply(
   deps: {
     readonly attachments: AttachmentService
     readonly hash: (text: string) => Promise<string>
@@ -177,7 +177,7 @@ export async function keepWholeReply(
         url: (await deps.attachments.handle(descriptor, { principal, kind: 'person', seconds: linkSeconds })).url,
       }
     const bytes_ref = { kind: 'content_addressed', algo: 'sha256', digest: descriptor.sha256 } as const
-    return { file: storedPart({ kind: 'file', bytes_ref, mime, name }, descriptor) }
+    return { file: toStoredPart({ kind: 'file', bytes_ref, mime, name }, descriptor) }
   } catch (error) {
     deps.log.warn('reply_file_failed', {
       connection: at.key,

@@ -4,7 +4,13 @@ import type { ReplyLimit } from '../contract/capabilities.ts'
 import { type NormalizedMessage, textOf } from '../contract/index.ts'
 import { senderGroup } from '../contract/sender.ts'
 import type { Db } from '../db/client.ts'
-import { type CountedReply, type ReachedLimit, type ReplyShare, returnReply, spendReplies } from '../db/reply-limits.ts'
+import {
+  type CountedReply,
+  countReplyAgainstLimits,
+  type ReachedLimit,
+  type ReplyShare,
+  uncountReply,
+} from '../db/reply-limits.ts'
 import type { AccessBasis, HeldLane, WaitingMessage } from '../db/turn-rows.ts'
 import type { Log } from '../lib/log.ts'
 import type { GatewayConnection } from '../turns/gateway-connection.ts'
@@ -16,7 +22,7 @@ type LimitDeps = { readonly db: Db; readonly hash: (text: string) => Promise<str
 export const replyLimit = 'reply_limit'
 
 /** Undefined: it may be answered. */
-export async function reachedLimit(
+export async function findReachedLimit(
   deps: LimitDeps,
   { adapter, key }: GatewayConnection,
   lane: HeldLane,
@@ -33,7 +39,7 @@ export async function reachedLimit(
   const counted = replyLimits.filter((limit) => limit.in === undefined || limit.in === there)
   const limits = (await Promise.all(counted.map((limit) => listCountedReplies(deps, limit, lane, lead)))).flat()
   if (limits.length === 0) return undefined
-  const reached = await spendReplies(deps.db, {
+  const reached = await countReplyAgainstLimits(deps.db, {
     connection: key,
     agent,
     conversationId,
@@ -41,16 +47,16 @@ export async function reachedLimit(
     subject,
     traceId,
     limits,
-    isAdmitted: isAdmitted(lead.row, decided.get(lead.row.id)),
+    isAdmitted: isSenderAdmitted(lead.row, decided.get(lead.row.id)),
   })
   for (const { rule, isNews } of reached)
     if (isNews) deps.log.warn('reply_limit_reached', { connection: key, trace: traceId, agent, reason: rule })
   const [shown] = reached
   // Told of the one that lasts longest: until then nothing is answered.
-  return shown === undefined ? undefined : { ...shown, ...longest(reached) }
+  return shown === undefined ? undefined : { ...shown, ...longestReachedLimit(reached) }
 }
 
-function longest(reached: readonly ReachedLimit[]): Pick<ReachedLimit, 'isNews' | 'freeInMs'> {
+function longestReachedLimit(reached: readonly ReachedLimit[]): Pick<ReachedLimit, 'isNews' | 'freeInMs'> {
   return {
     isNews: reached.some(({ isNews }) => isNews),
     freeInMs: Math.max(...reached.map(({ freeInMs }) => freeInMs)),
@@ -65,8 +71,8 @@ export function isDirectMessage({ channel }: Pick<NormalizedMessage, 'channel'>)
 const noticeScope = 'notices'
 
 /** Another stranger got the last place in the same instant: this one is told nothing, and what was counted for it is free again. */
-export async function giveBackNotice(deps: LimitDeps, connection: string, inboxId: string): Promise<void> {
-  await returnReply(deps.db, { connection, scope: noticeScope, inboxId })
+export async function returnNoticeCount(deps: LimitDeps, connection: string, inboxId: string): Promise<void> {
+  await uncountReply(deps.db, { connection, scope: noticeScope, inboxId })
 }
 
 /**
@@ -82,14 +88,14 @@ export async function mayReplyToUnproven(
   const notices = { per: 'notices', count: strangers.noticesPerHour, perMs: 3_600_000, share: 'strangers' } as const
   const limits = [{ ...notices, group: null, scope: noticeScope }]
   const ask = { connection: key, agent, conversationId, inboxId, subject, traceId, isAdmitted: false, limits }
-  const [reached] = await spendReplies(deps.db, ask)
+  const [reached] = await countReplyAgainstLimits(deps.db, ask)
   if (reached?.isNews === true)
     deps.log.warn('reply_limit_reached', { connection: key, trace: traceId, agent, reason: reached.rule })
   return reached === undefined
 }
 
 /** A rule, a grant or a pairing let them in, and not merely a public connection. */
-function isAdmitted({ access }: WaitingMessage, ground: AccessBasis | undefined): boolean {
+function isSenderAdmitted({ access }: WaitingMessage, ground: AccessBasis | undefined): boolean {
   return (ground?.accessRule ?? 'public') !== 'public' || access.grants.some(({ effect }) => effect === 'allow')
 }
 
@@ -107,7 +113,7 @@ async function listCountedReplies(
   const common = limitScopeKey(limit.per, lane, lead)
   if (common === undefined) return []
   const group = limit.per === 'domain' ? common : null
-  const isOwn = subject === null || (limit.per === 'words' && isGreeting(common))
+  const isOwn = subject === null || (limit.per === 'words' && isShortEnoughForGreeting(common))
   const shares = isOwn ? (['own'] as const) : sharesOf[limit.per]
   return Promise.all(
     shares.map(async (share) => {
@@ -141,17 +147,17 @@ function limitScopeKey(per: ReplyLimit['per'], lane: HeldLane, { row, message }:
     case 'domain':
       return row.subject === null ? undefined : senderGroup(row.subject)
     case 'words':
-      return normalizedText(message)
+      return normalizeForRepeatCheck(message)
   }
 }
 
 /** What many people say by themselves: that strangers said it before must not keep the next one from being answered. */
-function isGreeting(words: string): boolean {
+function isShortEnoughForGreeting(words: string): boolean {
   return words.split(' ').length <= 3
 }
 
 /** As a person would call two texts the same; white space and case are a machine's doing. */
-function normalizedText({ parts }: Pick<NormalizedMessage, 'parts'>): string | undefined {
+function normalizeForRepeatCheck({ parts }: Pick<NormalizedMessage, 'parts'>): string | undefined {
   const words = textOf(parts).toLowerCase().split(/\s+/).filter(Boolean).join(' ')
   return words === '' ? undefined : words
 }

@@ -78,7 +78,7 @@ export function settleLookup(
       return { ...start, reason: 'absent_by_lookup', retryInMs: 0 }
     case 'undecided':
       return call.ageMs > policy.reconcileForMs
-        ? finalUnknown(start, found.reason, policy)
+        ? settleFinalUnknown(start, found.reason, policy)
         : {
             ...start,
             state: 'unknown',
@@ -104,13 +104,14 @@ export function settleThrown(
 ): Settlement {
   const start = { ...untouched, maybeRepeat: call.maybeRepeat }
   const reason = 'send_threw'
-  if (isStarted || call.state === 'sending' || call.state === 'unknown') return finalUnknown(start, reason, policy)
+  if (isStarted || call.state === 'sending' || call.state === 'unknown')
+    return settleFinalUnknown(start, reason, policy)
   if (call.attempt + 1 >= maxThrown) return settleFailed(start, call, 'dead', reason)
   return settleRetry(start, call, { kind: 'retry', reason }, policy, random)
 }
 
 /** There is no place to say it in. */
-export function settleUnsaid({ maybeRepeat }: OpenCall): Settlement {
+export function settleNotPrivate({ maybeRepeat }: OpenCall): Settlement {
   return { ...untouched, state: 'cancelled', isFinal: true, reason: 'not_private', maybeRepeat }
 }
 
@@ -153,7 +154,7 @@ function settleUnknown(
     case 'edit':
       // The vendor recognises the repetition; sending again is how we find out.
       return call.ageMs > policy.giveUpAfterMs
-        ? finalUnknown(start, reason, policy)
+        ? settleFinalUnknown(start, reason, policy)
         : {
             ...start,
             reason,
@@ -164,11 +165,11 @@ function settleUnknown(
     case 'none':
       return policy.retryUnknown === 'once' && !call.maybeRepeat && call.purpose !== 'live'
         ? { ...start, reason, maybeRepeat: true, retryInMs: policy.reconcileAfterMs }
-        : finalUnknown(start, reason, policy)
+        : settleFinalUnknown(start, reason, policy)
   }
 }
 
-function finalUnknown(start: Settlement, reason: string, policy: SettlePolicy): Settlement {
+function settleFinalUnknown(start: Settlement, reason: string, policy: SettlePolicy): Settlement {
   return {
     ...start,
     state: 'unknown',
@@ -201,7 +202,7 @@ export function backoffMs(attempt: number, { firstMs, maxMs }: Backoff, random: 
  * For a call whose later ones are cancelled: a reply that broke off in the middle says so, once, in place of the parts that can no
  * longer follow.
  */
-export async function withNotice(
+export async function addBrokenOffNotice(
   deps: { readonly newId: IdSource },
   adapter: Adapter,
   lane: HeldSendLane,

@@ -13,7 +13,7 @@ export function userEnvelope(message: StoredMessage, facts: TurnFacts): Envelope
     run_id: facts.runId,
     stage: 'intent',
     message_id: message.id,
-    sender: reducedSender(message.sender),
+    sender: omitSenderProofs(message.sender),
     ...senderHandle(message.sender),
     ...attachmentMetadata(message.parts, 'user'),
   }
@@ -22,7 +22,7 @@ export function userEnvelope(message: StoredMessage, facts: TurnFacts): Envelope
 
 /** A line of ambient context, said in the room and not to the agent: no run is about it. */
 export function toAmbientEntry(message: Pick<StoredMessage, 'id' | 'sender' | 'parts' | 'received_at'>): Envelope {
-  const metadata = { message_id: message.id, sender: reducedSender(message.sender), ambient: true }
+  const metadata = { message_id: message.id, sender: omitSenderProofs(message.sender), ambient: true }
   return createEnvelope('user', message.parts, metadata, message.received_at)
 }
 
@@ -89,7 +89,7 @@ export function toHistoricalMessage(stored: Envelope): HistoricalMessage | undef
   if (stored.version > envelopeVersion) return undefined
   const parts = (stored.payload['parts'] as Part[] | undefined) ?? [
     { kind: 'text', mime: 'text/plain', content: stored.content },
-    ...legacyFiles(stored.metadata),
+    ...readLegacyFiles(stored.metadata),
   ]
   const id = stored.metadata['message_id']
   return {
@@ -103,7 +103,7 @@ export function toHistoricalMessage(stored: Envelope): HistoricalMessage | undef
 }
 
 function createEnvelope(role: string, given: readonly Part[], metadata: Record<string, unknown>, at: string): Envelope {
-  const parts = given.map(storablePart)
+  const parts = given.map(toStorablePart)
   const only = parts[0]
   const isPlain = parts.length === 1 && only?.kind === 'text' && 'mime' in only && only.mime === 'text/plain'
   return {
@@ -119,7 +119,7 @@ function createEnvelope(role: string, given: readonly Part[], metadata: Record<s
 }
 
 /** History shows who spoke, never how it was proven: no proofs, no claims, no bearer material. */
-function reducedSender(sender: Sender): Record<string, unknown> {
+function omitSenderProofs(sender: Sender): Record<string, unknown> {
   const { address, display_name, auth_method, verified, identities = [] } = sender
   return {
     address,
@@ -146,7 +146,7 @@ type FilePart = Extract<KnownPart, { kind: 'file' | 'artifact' }>
 type StoredRef = { readonly bucket: string; readonly path: string; readonly mime_type: string }
 
 /** Bytes, addresses and what only a channel understands stay out of the transcript: such a file is named in words. */
-function storablePart(part: Part): Part {
+function toStorablePart(part: Part): Part {
   if (!isKnownPart(part) || (part.kind !== 'file' && part.kind !== 'artifact')) return part
   const { bytes_ref, attachment } = part
   if (attachment === undefined || bytes_ref.kind !== 'content_addressed')
@@ -166,7 +166,7 @@ function attachmentMetadata(parts: readonly Part[], role: 'user' | 'assistant'):
 }
 
 /** Files that a line names in its metadata alone: the older format, which names one object and no ids. */
-function legacyFiles(metadata: Readonly<Record<string, unknown>>): readonly Part[] {
+function readLegacyFiles(metadata: Readonly<Record<string, unknown>>): readonly Part[] {
   const given = metadata['user_message_attachments']
   const refs: readonly unknown[] = Array.isArray(given) ? given : given === undefined ? [] : [given]
   return refs.filter(isStoredRef).map(({ bucket, path, mime_type }) => ({

@@ -39,7 +39,7 @@ export function toTaskEvents(line: TaskLogLine): readonly TaskEvent[] {
     case 'exception':
       return []
     case 'done': {
-      const said = eventResponse(event)
+      const said = readEventResponse(event)
       const state = event['task_state'] as TaskState | undefined
       // Only what a task was completed with is its result; whatever else is said is about the task.
       const answer: readonly TaskEvent[] = isTaskResult(state) ? [{ ...facts, kind: 'answer', said }] : []
@@ -55,10 +55,10 @@ function isTaskResult(state: TaskState | undefined): boolean {
   return state === undefined || state === 'completed'
 }
 
-export function agentMessages(lines: readonly TaskLogLine[]): readonly TaskMessage[] {
+export function listAgentMessages(lines: readonly TaskLogLine[]): readonly TaskMessage[] {
   return lines
     .filter(({ event }) => event['type'] === 'done' && !isTaskResult(event['task_state'] as TaskState | undefined))
-    .map(({ runId, at, event }) => ({ role: 'agent', runId, said: eventResponse(event), at }))
+    .map(({ runId, at, event }) => ({ role: 'agent', runId, said: readEventResponse(event), at }))
 }
 
 /** Per run: its answer, else the words of its latest try. */
@@ -67,7 +67,7 @@ export function collectTaskOutputs(lines: readonly TaskLogLine[]): readonly Task
   for (const line of lines) {
     for (const event of toTaskEvents(line)) {
       const { runId } = event
-      if (event.kind === 'answer') outputs.set(runId, appendAnswer(outputs.get(runId), runId, event.said.parts))
+      if (event.kind === 'answer') outputs.set(runId, appendAnswerParts(outputs.get(runId), runId, event.said.parts))
       if (event.kind === 'reset') outputs.delete(runId)
       if (event.kind === 'words') outputs.set(runId, appendDelta(outputs.get(runId), runId, event.delta))
     }
@@ -76,7 +76,7 @@ export function collectTaskOutputs(lines: readonly TaskLogLine[]): readonly Task
 }
 
 /** What was said on the way stays, and what is said last comes behind it. */
-function appendAnswer(before: TaskOutput | undefined, runId: string, parts: TaskOutput['parts']): TaskOutput {
+function appendAnswerParts(before: TaskOutput | undefined, runId: string, parts: TaskOutput['parts']): TaskOutput {
   return { runId, parts: before?.isWhole === true ? [...before.parts, ...parts] : parts, isWhole: true }
 }
 
@@ -92,7 +92,7 @@ function eventMetadata(event: JsonObject): JsonObject {
   return (event['metadata'] ?? {}) as JsonObject
 }
 
-function eventResponse(event: JsonObject): NormalizedResponse {
+function readEventResponse(event: JsonObject): NormalizedResponse {
   // Stored by the commit that ended the turn, from a reply that had passed its schema.
   return event['response'] as unknown as NormalizedResponse
 }

@@ -2,11 +2,11 @@
 import { isFinalState, type TaskEvent, type TaskService, type TaskSnapshot, type TaskState } from '../contract/index.ts'
 import type { TaskLogLine, TaskRecord, TaskStore, TaskUpdates } from '../db/tasks.ts'
 import {
-  agentMessages,
   collectTaskOutputs,
   firstCursor,
   formatTaskCursor,
   lastCursor,
+  listAgentMessages,
   parseTaskCursor,
   toTaskEvents,
 } from './task-log.ts'
@@ -74,9 +74,9 @@ export function createTaskService(deps: TaskServiceDeps): TaskService {
 }
 
 function toTaskSnapshot({ task, asked, lines: all }: TaskRecord): TaskSnapshot {
-  const lines = linesBeforeCancel(task, all)
+  const lines = omitLinesAfterCancel(task, all)
   const user = asked.map(({ payload, at }) => ({ role: 'user' as const, payload, at }))
-  const messages = [...user, ...agentMessages(lines)].sort((one, other) => (one.at < other.at ? -1 : 1))
+  const messages = [...user, ...listAgentMessages(lines)].sort((one, other) => (one.at < other.at ? -1 : 1))
   const last = lines.at(-1)
   return {
     task,
@@ -115,7 +115,7 @@ async function* streamTaskEvents(
     while (place !== undefined && !signal.aborted) {
       const news = await deps.store.news(id, place, batchSize)
       if (news === undefined) return
-      const events = linesBeforeCancel(news, news.lines).flatMap(toTaskEvents)
+      const events = omitLinesAfterCancel(news, news.lines).flatMap(toTaskEvents)
       shown = events.findLast((event) => event.kind === 'state')?.state ?? shown
       const last = news.lines.at(-1)
       place = last ?? place
@@ -136,7 +136,7 @@ async function* streamTaskEvents(
 }
 
 /** An agent that went on after the cancel is not heard any more. */
-function linesBeforeCancel(
+function omitLinesAfterCancel(
   { state, stateAt }: Pick<TaskUpdates, 'state' | 'stateAt'>,
   lines: readonly TaskLogLine[],
 ): readonly TaskLogLine[] {

@@ -3,7 +3,7 @@ import { inspect } from 'node:util'
 import type { FileSource, OpenedFile, Part } from '../contract/index.ts'
 import { channelContextSchema } from '../contract/message.ts'
 import type { JsonObject } from '../lib/json-value.ts'
-import { attemptAt, replySaying, withScriptedServer } from './adapter-contract-outbound.ts'
+import { createAttempt, createTextReply, withScriptedServer } from './adapter-contract-outbound.ts'
 import { type AdapterFixtures, adapterFor, type DeclareClause } from './adapter-fixtures.ts'
 import { expect } from './expect.ts'
 import type { Fault, ScriptedServer } from './scripted-server.ts'
@@ -14,15 +14,18 @@ export function declareFileClauses(fixtures: AdapterFixtures, clause: DeclareCla
   clause('verb: openFile gives the bytes, or says why not, and never how it asked', async () => {
     if (fixtures.ownFiles !== undefined) return openOwnFiles(fixtures, fixtures.ownFiles)
     const cases: readonly [Fault, unknown][] = [
-      [download(200, 'the bytes', 'application/octet-stream'), { kind: 'opened' }],
-      [download(404, '{}'), { kind: 'refused', reason: 'gone' }],
-      [download(200, '<!doctype html><title>Sign in</title>', 'text/html'), { kind: 'refused', reason: 'login_page' }],
-      [download(500, '{}'), { kind: 'retry' }],
-      [{ ...download(302, ''), headers: { location: 'http://127.0.0.1:9/' } }, { kind: 'refused' }],
+      [downloadAnswer(200, 'the bytes', 'application/octet-stream'), { kind: 'opened' }],
+      [downloadAnswer(404, '{}'), { kind: 'refused', reason: 'gone' }],
+      [
+        downloadAnswer(200, '<!doctype html><title>Sign in</title>', 'text/html'),
+        { kind: 'refused', reason: 'login_page' },
+      ],
+      [downloadAnswer(500, '{}'), { kind: 'retry' }],
+      [{ ...downloadAnswer(302, ''), headers: { location: 'http://127.0.0.1:9/' } }, { kind: 'refused' }],
       [{ kind: 'drop', when: 'before' }, { kind: 'retry' }],
     ]
     for (const [fault, expected] of cases) {
-      const opened = await openWith(fixtures, fault)
+      const opened = await openFileWithFault(fixtures, fault)
       expect(opened, JSON.stringify(fault)).toMatchObject(expected as object)
       for (const secret of Object.values(fixtures.secrets)) expect(inspect(opened, { depth: 9 })).not.toContain(secret)
     }
@@ -46,18 +49,18 @@ export function declareFileClauses(fixtures: AdapterFixtures, clause: DeclareCla
   clause('verb: fetchAncestors says nothing where nothing is answered, or the turn is over', async () => {
     const { fetchAncestors: around } = adapterFor(fixtures)
     if (around === undefined) return
-    const asked = (signal: AbortSignal, more: object) =>
+    const askForAncestors = (signal: AbortSignal, more: object) =>
       around({ message: { id: 'https://a.example/1', ...more }, agent: 'demo', knownIds: new Set() }, signal)
-    expect(await asked(AbortSignal.timeout(5000), {})).toEqual([])
-    expect(await asked(AbortSignal.abort(), { in_reply_to: 'https://a.example/0' })).toEqual([])
+    expect(await askForAncestors(AbortSignal.timeout(5000), {})).toEqual([])
+    expect(await askForAncestors(AbortSignal.abort(), { in_reply_to: 'https://a.example/0' })).toEqual([])
   })
   clause('deliver: a file is one upload, and none where there is nothing to upload', async () => {
     await withScriptedServer(async (server) => {
-      server.failAlways('any', { kind: 'answer', ...vendorAnswer(fixtures) })
-      expect(await sendFile(fixtures, server, 'some bytes')).toMatchObject({ kind: 'delivered' })
+      server.failAlways('any', { kind: 'answer', ...requireVendorAnswer(fixtures) })
+      expect(await sendFileReply(fixtures, server, 'some bytes')).toMatchObject({ kind: 'delivered' })
       expect(server.calls.map(({ body }) => fixtures.files?.uploaded(body))).toEqual(['some bytes'])
-      expect(await sendFile(fixtures, server, '')).toEqual({ kind: 'refused', reason: 'file_empty' })
-      expect(await sendFile(fixtures, server, undefined)).toEqual({ kind: 'refused', reason: 'file_gone' })
+      expect(await sendFileReply(fixtures, server, '')).toEqual({ kind: 'refused', reason: 'file_empty' })
+      expect(await sendFileReply(fixtures, server, undefined)).toEqual({ kind: 'refused', reason: 'file_gone' })
       expect(server.calls).toHaveLength(1)
     })
   })
@@ -67,23 +70,26 @@ async function openOwnFiles(
   fixtures: AdapterFixtures,
   { ref, gone }: NonNullable<AdapterFixtures['ownFiles']>,
 ): Promise<void> {
-  const open = async (given: JsonObject) => adapterFor(fixtures).openFile?.(given, AbortSignal.timeout(5000))
-  const opened = await open(ref)
+  const openOwnFile = async (given: JsonObject) => adapterFor(fixtures).openFile?.(given, AbortSignal.timeout(5000))
+  const opened = await openOwnFile(ref)
   if (opened?.kind !== 'opened') return expect.unreachable(JSON.stringify(opened))
   expect((await new Response(opened.body).text()).trim()).toBe('the bytes')
   for (const each of [gone, {}, { ...ref, index: 99 }])
-    expect(await open(each)).toEqual({ kind: 'refused', reason: 'gone' })
+    expect(await openOwnFile(each)).toEqual({ kind: 'refused', reason: 'gone' })
 }
 
-function download(status: number, body: string, type = 'application/json') {
+function downloadAnswer(status: number, body: string, type = 'application/json') {
   return { kind: 'answer', status, body, headers: { 'content-type': type } } as const
 }
 
-function vendorAnswer({ vendor }: AdapterFixtures) {
+function requireVendorAnswer({ vendor }: AdapterFixtures) {
   return vendor?.success ?? expect.unreachable('no vendor answers in the fixtures')
 }
 
-async function openWith(fixtures: AdapterFixtures, fault: Fault): Promise<OpenedFile & { readonly said?: string }> {
+async function openFileWithFault(
+  fixtures: AdapterFixtures,
+  fault: Fault,
+): Promise<OpenedFile & { readonly said?: string }> {
   const { files } = fixtures
   if (files === undefined) return expect.unreachable('no files in the fixtures')
   return withScriptedServer(async (server) => {
@@ -97,8 +103,8 @@ async function openWith(fixtures: AdapterFixtures, fault: Fault): Promise<Opened
   })
 }
 
-async function sendFile(fixtures: AdapterFixtures, { origin }: ScriptedServer, bytes: string | undefined) {
-  const files: FileSource = { open: async () => (bytes === undefined ? undefined : sourced(bytes)) }
+async function sendFileReply(fixtures: AdapterFixtures, { origin }: ScriptedServer, bytes: string | undefined) {
+  const files: FileSource = { open: async () => (bytes === undefined ? undefined : toFileContent(bytes)) }
   const adapter = adapterFor(fixtures, origin, fetch, undefined, files)
   const bytesRef = { kind: 'content_addressed', algo: 'sha256', digest: '0'.repeat(64) } as const
   const part: Part = {
@@ -109,14 +115,14 @@ async function sendFile(fixtures: AdapterFixtures, { origin }: ScriptedServer, b
     size: 10,
     attachment,
   }
-  const calls = adapter.render(replySaying('', { parts: [part] }), fixtures.replyTo)
+  const calls = adapter.render(createTextReply('', { parts: [part] }), fixtures.replyTo)
   expect(calls, 'one call, and no words about it').toHaveLength(1)
   expect(calls[0]?.primary).toBe(true)
   const call: JsonObject = JSON.parse(JSON.stringify(calls[0]?.call))
-  return adapter.deliver(call, attemptAt(1))
+  return adapter.deliver(call, createAttempt(1))
 }
 
-function sourced(text: string) {
+function toFileContent(text: string) {
   const bytes = new TextEncoder().encode(text)
   return { body: new Blob([bytes]).stream(), size: bytes.length, mimeType: 'text/plain', name: 'a.txt' }
 }

@@ -14,11 +14,11 @@ export function declareOutboundClauses(fixtures: AdapterFixtures, clause: Declar
   declareVerbClauses(fixtures, clause)
   declareServeClause(fixtures, clause)
   declareFollowClause(fixtures, clause)
-  declareHandedClause(fixtures, clause)
+  declareEmailEventClause(fixtures, clause)
   declareLiveClause(fixtures, clause)
 }
 
-export function replySaying(text: string, changes: Partial<NormalizedResponse> = {}): NormalizedResponse {
+export function createTextReply(text: string, changes: Partial<NormalizedResponse> = {}): NormalizedResponse {
   return {
     thread_id: 'thread',
     in_reply_to: 'message',
@@ -29,7 +29,7 @@ export function replySaying(text: string, changes: Partial<NormalizedResponse> =
   }
 }
 
-export function attemptAt(number: number, changes: Partial<Attempt> = {}): Attempt {
+export function createAttempt(number: number, changes: Partial<Attempt> = {}): Attempt {
   return {
     outboxId: 'outbox-1',
     runId: 'run-1',
@@ -42,18 +42,18 @@ export function attemptAt(number: number, changes: Partial<Attempt> = {}): Attem
 }
 
 function declareRenderClauses(fixtures: AdapterFixtures, clause: DeclareClause): void {
-  const rendered = (reply: NormalizedResponse) => adapterFor(fixtures).render(reply, fixtures.replyTo)
+  const renderWithFixtures = (reply: NormalizedResponse) => adapterFor(fixtures).render(reply, fixtures.replyTo)
   clause('render: no part exceeds the limit and no words are lost', () => {
     const { maxTextLength } = adapterFor(fixtures).capabilities
     const word = fc.oneof(fc.string({ minLength: 1, maxLength: 30, unit: 'grapheme' }), fc.constant('👩‍👩‍👧‍👦'))
     const text = fc.array(word, { minLength: 1, maxLength: 2000, size: 'max' }).map((words) => words.join(' '))
     fc.assert(
       fc.property(text, (said) => {
-        const texts = rendered(replySaying(said)).map(({ call }) => fixtures.textOf(call))
+        const texts = renderWithFixtures(createTextReply(said)).map(({ call }) => fixtures.textOf(call))
         const longest = Math.max(0, ...texts.map(({ length }) => length))
         if (longest > maxTextLength) expect.unreachable(`a part of ${longest}, and maxTextLength is ${maxTextLength}`)
-        const [shown, whole] = [wordless(texts.join('')), wordless(visible(said))]
-        if (said.trim() !== '' && shown !== whole) expect.unreachable(firstDifference(shown, whole))
+        const [shown, whole] = [removeWhitespace(texts.join('')), removeWhitespace(normalizeVisibleText(said))]
+        if (said.trim() !== '' && shown !== whole) expect.unreachable(describeFirstDifference(shown, whole))
       }),
       // Also the search for a smaller text that fails ends with it.
       { numRuns: 30, interruptAfterTimeLimit: maxRenderMs },
@@ -63,16 +63,17 @@ function declareRenderClauses(fixtures: AdapterFixtures, clause: DeclareClause):
     const statuses = ['completed', 'input_required', 'refused', 'failed', 'cancelled'] as const
     for (const said of ['', 'words']) {
       const shown = statuses.map((status) =>
-        JSON.stringify(rendered(replySaying(said, { status })).map(({ call }) => call)),
+        JSON.stringify(renderWithFixtures(createTextReply(said, { status })).map(({ call }) => call)),
       )
       expect(new Set(shown).size).toBe(statuses.length)
-      for (const status of statuses) expect(rendered(replySaying(said, { status }))[0]?.primary).toBe(true)
+      for (const status of statuses)
+        expect(renderWithFixtures(createTextReply(said, { status }))[0]?.primary).toBe(true)
     }
   })
   clause('render: hostile markup is inert', () => {
     expect(fixtures.hostile, 'hostile texts in the fixtures').not.toEqual([])
     for (const { said, isInert } of fixtures.hostile) {
-      expect(isInert(rendered(replySaying(said)).map(({ call }) => call)), said).toBe(true)
+      expect(isInert(renderWithFixtures(createTextReply(said)).map(({ call }) => call)), said).toBe(true)
     }
   })
 }
@@ -80,65 +81,72 @@ function declareRenderClauses(fixtures: AdapterFixtures, clause: DeclareClause):
 const maxRenderMs = 10_000
 
 /** A whole text can be too long to show. */
-function firstDifference(shown: string, said: string): string {
+function describeFirstDifference(shown: string, said: string): string {
   let at = 0
   while (at < said.length && shown[at] === said[at]) at += 1
-  const around = (text: string) => JSON.stringify(text.slice(Math.max(0, at - 20), at + 20))
-  return `words are lost or added at ${at}: shown ${around(shown)}, said ${around(said)}`
+  const excerptAround = (text: string) => JSON.stringify(text.slice(Math.max(0, at - 20), at + 20))
+  return `words are lost or added at ${at}: shown ${excerptAround(shown)}, said ${excerptAround(said)}`
 }
 
 /** Without the control characters no channel carries, in the one Unicode form we keep. */
-function visible(text: string): string {
+function normalizeVisibleText(text: string): string {
   return text
     .replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202d\u202e]/g, '')
     .toWellFormed()
     .normalize('NFC')
 }
 
-function wordless(text: string): string {
+function removeWhitespace(text: string): string {
   return text.replace(/\s+/gu, '')
 }
 
 function declareDeliverClauses(fixtures: AdapterFixtures, clause: DeclareClause): void {
   const vendor = fixtures.vendor
-  const outcomeOf = async (answer: VendorAnswer | undefined) => {
+  const deliverAndGetOutcome = async (answer: VendorAnswer | undefined) => {
     if (answer === undefined) return expect.unreachable('no vendor answers in the fixtures')
-    return withVendor(fixtures, { kind: 'answer', ...answer }, async (send, server) => {
-      const outcome = await send(attemptAt(1))
+    return runWithVendor(fixtures, { kind: 'answer', ...answer }, async (send, server) => {
+      const outcome = await send(createAttempt(1))
       expect(server.calls, 'one call per attempt').toHaveLength(1)
       return outcome
     })
   }
   clause('deliver: success is delivered', async () => {
-    expect(await outcomeOf(vendor?.success)).toMatchObject({ kind: 'delivered', vendorId: expect.any(String) })
+    expect(await deliverAndGetOutcome(vendor?.success)).toMatchObject({
+      kind: 'delivered',
+      vendorId: expect.any(String),
+    })
   })
   clause('deliver: a rate limit is a retry with its delay', async () => {
-    expect(await outcomeOf(vendor?.rateLimit)).toMatchObject({ kind: 'retry', afterMs: expect.any(Number) })
+    expect(await deliverAndGetOutcome(vendor?.rateLimit)).toMatchObject({ kind: 'retry', afterMs: expect.any(Number) })
   })
   clause('deliver: a server fault is never called delivered or refused', async () => {
-    expect(await outcomeOf(vendor?.serverFault)).toMatchObject({ kind: vendor?.ambiguous })
+    expect(await deliverAndGetOutcome(vendor?.serverFault)).toMatchObject({ kind: vendor?.ambiguous })
   })
   clause('deliver: a refusal is final', async () => {
-    expect(await outcomeOf(vendor?.refusal)).toMatchObject({ kind: 'refused' })
+    expect(await deliverAndGetOutcome(vendor?.refusal)).toMatchObject({ kind: 'refused' })
   })
   clause('deliver: a time-out is settled by what repeating would do', async () => {
-    await withVendor(fixtures, { kind: 'hang' }, async (send, server) => {
-      const outcome = await send(attemptAt(1, { signal: AbortSignal.timeout(150) }))
+    await runWithVendor(fixtures, { kind: 'hang' }, async (send, server) => {
+      const outcome = await send(createAttempt(1, { signal: AbortSignal.timeout(150) }))
       expect(outcome.kind).toBe(vendor?.ambiguous)
       expect(server.calls).toHaveLength(1)
     })
   })
   clause('deliver: nothing but the vendor is contacted', async () => {
     const said = 'see http://169.254.169.254/latest/meta-data and http://localhost:1/ and https://example.com/x'
-    await withVendor(fixtures, { kind: 'answer', ...expected(vendor?.success) }, async (send, server, origins) => {
-      await send(attemptAt(1), said)
-      expect([...origins]).toEqual([server.origin])
-    })
+    await runWithVendor(
+      fixtures,
+      { kind: 'answer', ...requireAnswer(vendor?.success) },
+      async (send, server, origins) => {
+        await send(createAttempt(1), said)
+        expect([...origins]).toEqual([server.origin])
+      },
+    )
     await withScriptedServer(async (elsewhere) => {
       const headers = { location: `${elsewhere.origin}/` }
       const redirect: Fault = { kind: 'answer', status: 307, body: '{}', headers }
-      await withVendor(fixtures, redirect, async (send, _server, origins) => {
-        const outcome = await send(attemptAt(1), said)
+      await runWithVendor(fixtures, redirect, async (send, _server, origins) => {
+        const outcome = await send(createAttempt(1), said)
         expect(elsewhere.calls.length, 'requests to where a redirect leads; set redirect: "manual"').toBe(0)
         expect([...origins]).not.toContain(elsewhere.origin)
         expect(outcome.kind, 'outcome of a redirect').not.toBe('delivered')
@@ -146,7 +154,7 @@ function declareDeliverClauses(fixtures: AdapterFixtures, clause: DeclareClause)
     })
   })
   clause('deliver: the idempotency key is the same on every try', async () => {
-    const tries = await triesOf(fixtures)
+    const tries = await listTries(fixtures)
     expect(tries).toHaveLength(2)
     // What goes out under a name that is made from the key has that name every time.
     const isNamed = vendor === undefined && adapterFor(fixtures).capabilities.appends !== true
@@ -155,46 +163,50 @@ function declareDeliverClauses(fixtures: AdapterFixtures, clause: DeclareClause)
   })
 }
 
-async function triesOf(fixtures: AdapterFixtures): Promise<readonly string[]> {
-  if (fixtures.vendor !== undefined) return callsToVendor(fixtures)
-  return adapterFor(fixtures).capabilities.appends === true ? keysInRunLog(fixtures) : namesOfTries(fixtures)
+async function listTries(fixtures: AdapterFixtures): Promise<readonly string[]> {
+  if (fixtures.vendor !== undefined) return deliverTwiceAndListCalls(fixtures)
+  return adapterFor(fixtures).capabilities.appends === true
+    ? deliverTwiceAndListKeys(fixtures)
+    : deliverTwiceAndListIds(fixtures)
 }
 
-async function namesOfTries(fixtures: AdapterFixtures): Promise<readonly string[]> {
+async function deliverTwiceAndListIds(fixtures: AdapterFixtures): Promise<readonly string[]> {
   const adapter = adapterFor(fixtures)
-  const call = firstCall(fixtures, adapter, 'hello')
-  const outcomes = [await adapter.deliver(call, attemptAt(1)), await adapter.deliver(call, attemptAt(2))]
+  const call = renderFirstCall(fixtures, adapter, 'hello')
+  const outcomes = [await adapter.deliver(call, createAttempt(1)), await adapter.deliver(call, createAttempt(2))]
   return outcomes.flatMap((outcome) => (outcome.kind === 'delivered' ? (outcome.vendorId ?? []) : []))
 }
 
-async function callsToVendor(fixtures: AdapterFixtures): Promise<readonly string[]> {
-  const fault: Fault = { kind: 'answer', ...expected(fixtures.vendor?.success) }
-  return withVendor(fixtures, fault, async (send, server) => {
-    await send(attemptAt(1))
-    await send(attemptAt(2))
+async function deliverTwiceAndListCalls(fixtures: AdapterFixtures): Promise<readonly string[]> {
+  const fault: Fault = { kind: 'answer', ...requireAnswer(fixtures.vendor?.success) }
+  return runWithVendor(fixtures, fault, async (send, server) => {
+    await send(createAttempt(1))
+    await send(createAttempt(2))
     return server.calls.map((call) => fixtures.keyOf?.(call.body) ?? JSON.stringify(call))
   })
 }
 
-async function keysInRunLog(fixtures: AdapterFixtures): Promise<readonly string[]> {
+async function deliverTwiceAndListKeys(fixtures: AdapterFixtures): Promise<readonly string[]> {
   const keys: string[] = []
   const runLog = { append: async (_runId: string, key: string) => void keys.push(key) }
   const adapter = adapterFor(fixtures, undefined, undefined, runLog)
-  for (const number of [1, 2]) await adapter.deliver(firstCall(fixtures, adapter, 'hello'), attemptAt(number))
+  for (const number of [1, 2]) await adapter.deliver(renderFirstCall(fixtures, adapter, 'hello'), createAttempt(number))
   return keys
 }
 
 function declareVerbClauses(fixtures: AdapterFixtures, clause: DeclareClause): void {
   clause('verb: reconcile finds what arrived and misses what did not', async () => {
-    const look = (fault: Fault) =>
-      withVendor(fixtures, fault, async (_send, _server, _origins, adapter) =>
-        adapter.reconcile?.(firstCall(fixtures, adapter, 'x'), attemptAt(1)),
+    const reconcileWithFault = (fault: Fault) =>
+      runWithVendor(fixtures, fault, async (_send, _server, _origins, adapter) =>
+        adapter.reconcile?.(renderFirstCall(fixtures, adapter, 'x'), createAttempt(1)),
       )
-    expect(await look({ kind: 'answer', ...expected(fixtures.vendor?.success) })).toMatchObject({ kind: 'found' })
+    expect(await reconcileWithFault({ kind: 'answer', ...requireAnswer(fixtures.vendor?.success) })).toMatchObject({
+      kind: 'found',
+    })
     const absent = fixtures.vendor?.absent ?? { status: 404, body: '{}' }
-    expect(await look({ kind: 'answer', ...absent })).toEqual({ kind: 'absent' })
-    expect(await look({ kind: 'answer', status: 500, body: '{}' })).toMatchObject({ kind: 'undecided' })
-    expect(await look({ kind: 'drop', when: 'before' })).toMatchObject({ kind: 'undecided' })
+    expect(await reconcileWithFault({ kind: 'answer', ...absent })).toEqual({ kind: 'absent' })
+    expect(await reconcileWithFault({ kind: 'answer', status: 500, body: '{}' })).toMatchObject({ kind: 'undecided' })
+    expect(await reconcileWithFault({ kind: 'drop', when: 'before' })).toMatchObject({ kind: 'undecided' })
   })
   clause('verb: acknowledge answers every acceptance', () => {
     const adapter = adapterFor(fixtures)
@@ -255,19 +267,24 @@ function declareFollowClause(fixtures: AdapterFixtures, clause: DeclareClause): 
   })
 }
 
-function declareHandedClause(fixtures: AdapterFixtures, clause: DeclareClause): void {
+function declareEmailEventClause(fixtures: AdapterFixtures, clause: DeclareClause): void {
   clause(
     'verb: ingress answers what the runtime hands over for its own addresses alone, after the commit',
     async () => {
       const { onEmailEvent } = adapterFor(fixtures).ingress ?? {}
       if (onEmailEvent === undefined) return
       const { ours, foreign } = fixtures.handed ?? expect.unreachable('no addresses in the fixtures')
-      const given = (to: string) => ({ from: 'a@b.example', to, size: 5, body: new Blob(['a: b\n']).stream() })
+      const createEmailEvent = (to: string) => ({
+        from: 'a@b.example',
+        to,
+        size: 5,
+        body: new Blob(['a: b\n']).stream(),
+      })
       const answers = [{ kind: 'stored', acceptances: [] } as const, { kind: 'later', reason: 'busy' } as const]
-      const kinds = answers.map((answer) => onEmailEvent(given(ours), { receive: async () => answer }))
+      const kinds = answers.map((answer) => onEmailEvent(createEmailEvent(ours), { receive: async () => answer }))
       expect(await Promise.all(kinds)).toMatchObject([{ kind: 'taken' }, { kind: 'later' }])
       const unasked = { receive: async () => expect.unreachable('it was handed in') }
-      expect(await onEmailEvent(given(foreign), unasked)).toBeUndefined()
+      expect(await onEmailEvent(createEmailEvent(foreign), unasked)).toBeUndefined()
     },
   )
 }
@@ -276,8 +293,8 @@ function declareHandedClause(fixtures: AdapterFixtures, clause: DeclareClause): 
 function declareLiveClause(fixtures: AdapterFixtures, clause: DeclareClause): void {
   clause('verb: presence is one call at most, and no turn waits for it', async () => {
     if (adapterFor(fixtures).presence === undefined) return
-    const success: Fault = { kind: 'answer', ...expected(fixtures.vendor?.success) }
-    await withVendor(fixtures, success, async (_send, server, origins, adapter) => {
+    const success: Fault = { kind: 'answer', ...requireAnswer(fixtures.vendor?.success) }
+    await runWithVendor(fixtures, success, async (_send, server, origins, adapter) => {
       await adapter.presence?.show(fixtures.replyTo, 'typing')
       expect(server.calls).toHaveLength(1)
       expect([...origins]).toEqual([server.origin])
@@ -293,7 +310,7 @@ function declareLiveClause(fixtures: AdapterFixtures, clause: DeclareClause): vo
       { kind: 'hang' },
     ]
     for (const fault of answers) {
-      await withVendor(fixtures, fault, async (_send, _server, _origins, adapter) => {
+      await runWithVendor(fixtures, fault, async (_send, _server, _origins, adapter) => {
         const result = await adapter.probe?.({ signal: AbortSignal.timeout(300) })
         for (const { reason, problem, remedy } of result?.problems ?? []) {
           expect(reason).toMatch(/^[a-z][a-z0-9_]{2,40}$/)
@@ -309,24 +326,28 @@ function declareLiveClause(fixtures: AdapterFixtures, clause: DeclareClause): vo
     // All it may look at is the channel's own name for the sender.
     const message = { channel: { sender_id: 'U0SOMEONE' } } as Parameters<NonNullable<Adapter['senderName']>>[0]
     for (const body of ['{}', '[]', '<h1>no</h1>', '{"ok":true,"user":7}', '{"ok":true,"user":{"name":7}}'])
-      await withVendor(fixtures, { kind: 'answer', status: 200, body }, async (_send, _server, _origins, adapter) => {
-        const signal = AbortSignal.timeout(300)
-        expect(await adapter.senderName?.(message, fixtures.replyTo, signal)).toBeUndefined()
-      })
+      await runWithVendor(
+        fixtures,
+        { kind: 'answer', status: 200, body },
+        async (_send, _server, _origins, adapter) => {
+          const signal = AbortSignal.timeout(300)
+          expect(await adapter.senderName?.(message, fixtures.replyTo, signal)).toBeUndefined()
+        },
+      )
   })
   clause('verb: live finishes in place what it opened', async () => {
     if (adapterFor(fixtures).live === undefined) return
-    const success: Fault = { kind: 'answer', ...expected(fixtures.vendor?.success) }
-    await withVendor(fixtures, success, async (_send, server, _origins, adapter) => {
+    const success: Fault = { kind: 'answer', ...requireAnswer(fixtures.vendor?.success) }
+    await runWithVendor(fixtures, success, async (_send, server, _origins, adapter) => {
       const opening = adapter.live?.open(fixtures.replyTo, 'first words')
       if (opening === undefined) return expect.unreachable('no live message in the place of the fixtures')
-      const opened = await adapter.deliver(JSON.parse(JSON.stringify(opening)), attemptAt(1))
+      const opened = await adapter.deliver(JSON.parse(JSON.stringify(opening)), createAttempt(1))
       expect(opened).toMatchObject({ kind: 'delivered', vendorId: expect.any(String) })
       const reference = opened.kind === 'delivered' ? (opened.vendorId ?? '') : ''
-      const [last] = adapter.render(replySaying('all the words'), fixtures.replyTo, new Set(), true)
+      const [last] = adapter.render(createTextReply('all the words'), fixtures.replyTo, new Set(), true)
       const before = server.calls.length
       const call: JsonObject = JSON.parse(JSON.stringify(last?.call))
-      const finished = await adapter.deliver(call, attemptAt(1, { liveReference: reference }))
+      const finished = await adapter.deliver(call, createAttempt(1, { liveReference: reference }))
       expect(finished).toMatchObject({ kind: 'delivered' })
       const calls = server.calls.slice(before).map((each) => JSON.stringify(each))
       expect(calls.at(-1)).toContain(reference)
@@ -337,7 +358,7 @@ function declareLiveClause(fixtures: AdapterFixtures, clause: DeclareClause): vo
 
 type Send = (attempt: Attempt, said?: string) => Promise<DeliveryOutcome>
 
-async function withVendor<Result>(
+async function runWithVendor<Result>(
   fixtures: AdapterFixtures,
   fault: Fault,
   run: (send: Send, server: ScriptedServer, origins: ReadonlySet<string>, adapter: Adapter) => Promise<Result>,
@@ -345,13 +366,14 @@ async function withVendor<Result>(
   return withScriptedServer((server) => {
     server.failAlways('any', fault)
     const origins = new Set<string>()
-    const watched: typeof fetch = (input, init) => {
+    const fetchAndNoteOrigin: typeof fetch = (input, init) => {
       origins.add(new URL(input instanceof Request ? input.url : input).origin)
       return fetch(input, init)
     }
-    const adapter = adapterFor(fixtures, server.origin, watched)
-    const send: Send = (attempt, said = 'hello') => adapter.deliver(firstCall(fixtures, adapter, said), attempt)
-    return run(send, server, origins, adapter)
+    const adapter = adapterFor(fixtures, server.origin, fetchAndNoteOrigin)
+    const deliverFirstCall: Send = (attempt, said = 'hello') =>
+      adapter.deliver(renderFirstCall(fixtures, adapter, said), attempt)
+    return run(deliverFirstCall, server, origins, adapter)
   })
 }
 
@@ -370,10 +392,10 @@ export async function withScriptedServer<Result>(work: (server: ScriptedServer) 
 }
 
 /** As it comes back from storage. */
-function firstCall(fixtures: AdapterFixtures, adapter: Adapter, said: string): JsonObject {
-  return JSON.parse(JSON.stringify(adapter.render(replySaying(said), fixtures.replyTo)[0]?.call))
+function renderFirstCall(fixtures: AdapterFixtures, adapter: Adapter, said: string): JsonObject {
+  return JSON.parse(JSON.stringify(adapter.render(createTextReply(said), fixtures.replyTo)[0]?.call))
 }
 
-function expected(answer: VendorAnswer | undefined): VendorAnswer {
+function requireAnswer(answer: VendorAnswer | undefined): VendorAnswer {
   return answer ?? expect.unreachable('no vendor answers in the fixtures')
 }

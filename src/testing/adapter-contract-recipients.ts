@@ -1,11 +1,11 @@
 // The adapter kit for whom a reply goes to, where agents are found, and what an operator may ask. Where there is no such verb there is nothing to keep.
 
 import { isOrderKey } from '../contract/index.ts'
-import { areStorable } from '../db/records.ts'
+import { areChangesStorable } from '../db/records.ts'
 import { agentJrd } from '../identity/webfinger.ts'
 import { isGatewayError } from '../lib/errors.ts'
 import type { JsonObject } from '../lib/json-value.ts'
-import { replySaying } from './adapter-contract-outbound.ts'
+import { createTextReply } from './adapter-contract-outbound.ts'
 import { type AdapterFixtures, adapterFor, type DeclareClause } from './adapter-fixtures.ts'
 import { expect } from './expect.ts'
 
@@ -29,7 +29,7 @@ export function declareRecipientClauses(fixtures: AdapterFixtures, clause: Decla
   clause('verb: expand keeps the answer to its requester, and says the same again', async () => {
     const adapter = adapterFor(fixtures)
     if (adapter.expand === undefined) return
-    const calls = adapter.render(replySaying('hello'), fixtures.replyTo)
+    const calls = adapter.render(createTextReply('hello'), fixtures.replyTo)
     const sent = await adapter.expand(calls, fixtures.replyTo)
     expect(sent.filter(({ primary }) => primary)).toHaveLength(calls.filter(({ primary }) => primary).length)
     expect(sent.every(({ orderKey }) => orderKey === undefined || isOrderKey(orderKey))).toBe(true)
@@ -52,7 +52,7 @@ export function declareRecipientClauses(fixtures: AdapterFixtures, clause: Decla
       for (const input of inputs) {
         const done = await operation(input, facts).catch((error: unknown) => error)
         if (isGatewayError(done)) expect(['bad_request', 'not_found', 'conflict'], name).toContain(done.code)
-        else expect(areStorable((done as Awaited<ReturnType<typeof operation>>).change ?? {}), name).toBe(true)
+        else expect(areChangesStorable((done as Awaited<ReturnType<typeof operation>>).change ?? {}), name).toBe(true)
       }
     }
   })

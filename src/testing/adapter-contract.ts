@@ -47,23 +47,24 @@ export function adapterContract(fixtures: AdapterFixtures, { describe, test, pay
   describe(`the ${fixtures.definition.channel} adapter${way}`, () => {
     const declared = new Set<Clause>()
     const absent = absentVerbClauses(fixtures)
-    const clause: DeclareClause = (name, run) => {
+    const declareClause: DeclareClause = (name, run) => {
       declared.add(name)
       const reason = fixtures.skips[name] ?? (absent.has(name) ? notImplemented : undefined)
       if (reason === undefined) test(name, run)
       else if (reason.trim().length < 10) test(name, () => expect.unreachable('a skip needs a written reason'))
       else test.skip(`${name} (${reason})`, run)
     }
-    declareVerifyClauses(fixtures, clause)
-    declareConfigClauses(fixtures, clause)
-    declareNormalizeClauses(fixtures, clause, payloads)
-    declareEvidenceClauses(fixtures, clause)
-    declareOutboundClauses(fixtures, clause)
-    declareFileClauses(fixtures, clause)
-    declareRecipientClauses(fixtures, clause)
-    clause('truth: every declared capability has a clause that runs', () => {
+    declareVerifyClauses(fixtures, declareClause)
+    declareConfigClauses(fixtures, declareClause)
+    declareNormalizeClauses(fixtures, declareClause, payloads)
+    declareEvidenceClauses(fixtures, declareClause)
+    declareOutboundClauses(fixtures, declareClause)
+    declareFileClauses(fixtures, declareClause)
+    declareRecipientClauses(fixtures, declareClause)
+    declareClause('truth: every declared capability has a clause that runs', () => {
       expect([...declared].toSorted()).toEqual([...clauses].toSorted())
-      for (const needed of clausesBehind(adapterFor(fixtures))) expect(fixtures.skips[needed], needed).toBeUndefined()
+      for (const needed of clausesOfCapabilities(adapterFor(fixtures)))
+        expect(fixtures.skips[needed], needed).toBeUndefined()
     })
   })
 }
@@ -91,7 +92,7 @@ const verbClauses: Readonly<Record<Verb, Clause>> = {
 const runtimeEventClause: Clause =
   'verb: ingress answers what the runtime hands over for its own addresses alone, after the commit'
 
-function clausesBehind(adapter: Adapter): readonly Clause[] {
+function clausesOfCapabilities(adapter: Adapter): readonly Clause[] {
   const { capabilities, ingress } = adapter
   const needed: Clause[] = ['render: no part exceeds the limit and no words are lost']
   if (capabilities.idempotentSend === 'client-id') needed.push('deliver: the idempotency key is the same on every try')
@@ -114,59 +115,61 @@ function absentVerbClauses(fixtures: AdapterFixtures): ReadonlySet<Clause> {
     // The clauses run, and fail with what it threw.
     return new Set()
   }
-  const needed = clausesBehind(adapter)
+  const needed = clausesOfCapabilities(adapter)
   return new Set(Object.values(verbClauses).filter((name) => !needed.includes(name)))
 }
 
 function declareVerifyClauses(fixtures: AdapterFixtures, clause: DeclareClause): void {
   const { now } = fixtures
-  const firstPayload = () => bytesOf(fixtures.captured[0]?.payload)
+  const firstPayloadBytes = () => jsonToBytes(fixtures.captured[0]?.payload)
   clause('verify: accepts a genuine arrival', async () => {
-    expect(await receive(fixtures, await fixtures.sign(firstPayload()))).toMatchObject({ kind: 'read' })
+    expect(await receiveRequest(fixtures, await fixtures.sign(firstPayloadBytes()))).toMatchObject({ kind: 'read' })
   })
   clause('verify: rejects one changed byte', async () => {
-    const arrival = await fixtures.sign(firstPayload())
+    const arrival = await fixtures.sign(firstPayloadBytes())
     for (const at of [0, arrival.bytes.length >> 1, arrival.bytes.length - 1]) {
       const bytes = arrival.bytes.slice()
       bytes[at] = (bytes[at] ?? 0) ^ 1
-      expect(await receive(fixtures, { ...arrival, bytes })).toMatchObject({ kind: 'rejected' })
+      expect(await receiveRequest(fixtures, { ...arrival, bytes })).toMatchObject({ kind: 'rejected' })
     }
   })
   clause('verify: rejects a wrong key', async () => {
-    expect(await receive(fixtures, await fixtures.sign(firstPayload(), { key: 'wrong' }))).toMatchObject({
+    expect(await receiveRequest(fixtures, await fixtures.sign(firstPayloadBytes(), { key: 'wrong' }))).toMatchObject({
       kind: 'rejected',
     })
   })
   clause('verify: rejects a missing credential header', async () => {
     expect(fixtures.credentialHeaders, 'credentialHeaders in the fixtures').not.toEqual([])
-    const arrival = await fixtures.sign(firstPayload())
+    const arrival = await fixtures.sign(firstPayloadBytes())
     for (const header of fixtures.credentialHeaders) {
       const { [header]: removed, ...headers } = arrival.headers
       expect(removed).toBeDefined()
-      expect(await receive(fixtures, { ...arrival, headers })).toMatchObject({ kind: 'rejected' })
+      expect(await receiveRequest(fixtures, { ...arrival, headers })).toMatchObject({ kind: 'rejected' })
     }
   })
   clause('verify: rejects an old timestamp', async () => {
-    const reception = await receive(fixtures, await fixtures.sign(firstPayload(), { at: now - 6 * 60_000 }))
+    const reception = await receiveRequest(fixtures, await fixtures.sign(firstPayloadBytes(), { at: now - 6 * 60_000 }))
     expect(reception).toEqual({ kind: 'rejected', reason: 'stale_timestamp' })
   })
   clause('verify: rejects a future timestamp', async () => {
-    const reception = await receive(fixtures, await fixtures.sign(firstPayload(), { at: now + 6 * 60_000 }))
+    const reception = await receiveRequest(fixtures, await fixtures.sign(firstPayloadBytes(), { at: now + 6 * 60_000 }))
     expect(reception).toEqual({ kind: 'rejected', reason: 'future_timestamp' })
   })
   clause('verify: answers the handshake', async () => {
     const { handshake } = fixtures
     if (handshake === undefined) return expect.unreachable('give a handshake, or skip this clause with a reason')
-    const bytes = bytesOf(handshake.payload)
-    const reception = await receive(fixtures, await fixtures.sign(bytes))
+    const bytes = jsonToBytes(handshake.payload)
+    const reception = await receiveRequest(fixtures, await fixtures.sign(bytes))
     expect(reception).toEqual({ kind: 'handshake', answer: handshake.answer })
     if (handshake.isUnsigned === true) return
-    const forged = await receive(fixtures, await fixtures.sign(bytes, { key: 'wrong' }))
+    const forged = await receiveRequest(fixtures, await fixtures.sign(bytes, { key: 'wrong' }))
     expect(forged, 'a handshake that is signed with a wrong key').toMatchObject({ kind: 'rejected' })
   })
   clause('verify: never normalizes a rejected arrival', async () => {
     const notJson = new TextEncoder().encode('{"not json')
-    expect(await receive(fixtures, await fixtures.sign(notJson, { key: 'wrong' }))).toMatchObject({ kind: 'rejected' })
+    expect(await receiveRequest(fixtures, await fixtures.sign(notJson, { key: 'wrong' }))).toMatchObject({
+      kind: 'rejected',
+    })
   })
 }
 
@@ -179,8 +182,8 @@ function declareConfigClauses(fixtures: AdapterFixtures, clause: DeclareClause):
       const { [name]: removed, ...rest } = settings
       expect(removed).toBeDefined()
       expect(definition.settingsSchema.safeParse(rest).success, name).toBe(false)
-      expect(() => create(fixtures, rest), name).toThrow(`[${definition.channel}]`)
-      expect(() => create(fixtures, { ...settings, [name]: '' }), name).toThrow(`[${definition.channel}]`)
+      expect(() => createAdapterWith(fixtures, rest), name).toThrow(`[${definition.channel}]`)
+      expect(() => createAdapterWith(fixtures, { ...settings, [name]: '' }), name).toThrow(`[${definition.channel}]`)
     }
   })
   clause('config: an incomplete environment names what is missing', () => {
@@ -196,7 +199,7 @@ function declareConfigClauses(fixtures: AdapterFixtures, clause: DeclareClause):
   })
   clause('config: a secret never shows in text, JSON or error', () => {
     const parsed = definition.settingsSchema.parse(settings)
-    const problem = caught(() => create(fixtures, { ...settings, surprise: true }))
+    const problem = catchError(() => createAdapterWith(fixtures, { ...settings, surprise: true }))
     expect(isGatewayError(problem, 'config_invalid')).toBe(true)
     const shown = [
       JSON.stringify(parsed),
@@ -214,54 +217,59 @@ function declareNormalizeClauses(fixtures: AdapterFixtures, clause: DeclareClaus
   clause('normalize: captured payloads equal their twins', async () => {
     expect(captured.length, 'captured payloads in the fixtures').toBeGreaterThanOrEqual(3)
     for (const { name, payload, arrived } of captured) {
-      const arrivals = await read(fixtures, payload)
-      expect(arrivals.map(withoutRaw), name).toEqual(arrived)
+      const arrivals = await receiveSignedPayload(fixtures, payload)
+      expect(arrivals.map(omitRaw), name).toEqual(arrived)
       for (const each of arrivals) expect(each.kind === 'message' ? each.message.raw : each.raw).toEqual(payload)
     }
   })
   clause('normalize: every message passes validation', async () => {
     for (const { name, payload } of captured) {
-      for (const arrived of messagesOf(await read(fixtures, payload))) {
-        expect(validate(fixtures, arrived), name).toMatchObject({ ok: true, warnings: [], message: arrived.message })
+      for (const arrived of keepMessages(await receiveSignedPayload(fixtures, payload))) {
+        expect(validateInbound(fixtures, arrived), name).toMatchObject({
+          ok: true,
+          warnings: [],
+          message: arrived.message,
+        })
       }
     }
   })
   clause('normalize: the agent’s own messages vanish', async () => {
     expect(fixtures.own, 'own messages in the fixtures').not.toEqual([])
     for (const payload of fixtures.own) {
-      expect(await read(fixtures, payload)).toMatchObject([{ kind: 'ignored', reason: 'own_message' }])
+      expect(await receiveSignedPayload(fixtures, payload)).toMatchObject([{ kind: 'ignored', reason: 'own_message' }])
     }
   })
   clause('normalize: arbitrary JSON never crashes', async () => {
     const mutated = fc
       .tuple(fc.constantFrom(...captured.map(({ payload }) => payload)), fc.nat(), fc.jsonValue({ maxDepth: 3 }))
-      .map(([payload, at, value]) => replacedAt(payload, at, value))
+      .map(([payload, at, value]) => replaceFieldAt(payload, at, value))
     await fc.assert(
       fc.asyncProperty(fc.oneof(fc.jsonValue(), mutated), async (payload) => {
-        const reception = await receive(fixtures, await fixtures.sign(bytesOf(payload)))
+        const reception = await receiveRequest(fixtures, await fixtures.sign(jsonToBytes(payload)))
         expect(['read', 'unreadable', 'handshake', 'rejected_event']).toContain(reception.kind)
         if (reception.kind === 'unreadable') expect(reception.reason).not.toBe('normalize_failed')
         if (reception.kind !== 'read') return
-        for (const arrived of messagesOf(reception.events)) {
-          expect(validate(fixtures, arrived)).toMatchObject({ ok: true })
+        for (const arrived of keepMessages(reception.events)) {
+          expect(validateInbound(fixtures, arrived)).toMatchObject({ ok: true })
         }
       }),
       { numRuns: payloads },
     )
   })
   clause('normalize: a redelivery yields the same key, two messages yield two', async () => {
-    const keys = async (index: number) => messagesOf(await read(fixtures, captured[index]?.payload)).map(keyOf)
-    expect(await keys(0)).toEqual(await keys(0))
-    expect(await keys(0)).toHaveLength(1)
-    expect(await keys(1)).toHaveLength(1)
-    expect(await keys(0)).not.toEqual(await keys(1))
+    const listMessageKeys = async (index: number) =>
+      keepMessages(await receiveSignedPayload(fixtures, captured[index]?.payload)).map(messageKey)
+    expect(await listMessageKeys(0)).toEqual(await listMessageKeys(0))
+    expect(await listMessageKeys(0)).toHaveLength(1)
+    expect(await listMessageKeys(1)).toHaveLength(1)
+    expect(await listMessageKeys(0)).not.toEqual(await listMessageKeys(1))
   })
   clause('normalize: a proof that counts once is named after the channel and the same in every delivery', async () => {
     for (const { name, payload } of captured) {
-      const arrival = await fixtures.sign(bytesOf(payload))
-      const once = async () => claimsOf(await receive(fixtures, arrival))
-      const claims = await once()
-      expect(await once(), name).toEqual(claims)
+      const arrival = await fixtures.sign(jsonToBytes(payload))
+      const receiveOnceClaims = async () => listOnceClaims(await receiveRequest(fixtures, arrival))
+      const claims = await receiveOnceClaims()
+      expect(await receiveOnceClaims(), name).toEqual(claims)
       for (const { key, forMs } of claims) {
         expect(key.startsWith(`${fixtures.definition.channel}:`), key).toBe(true)
         // A receipt is kept for a month, and a replay is told as the duplicate of one.
@@ -271,7 +279,7 @@ function declareNormalizeClauses(fixtures: AdapterFixtures, clause: DeclareClaus
   })
   clause('address: decode(encode(x)) equals x', async () => {
     for (const { name, payload } of captured) {
-      for (const { replyTo, message } of messagesOf(await read(fixtures, payload))) {
+      for (const { replyTo, message } of keepMessages(await receiveSignedPayload(fixtures, payload))) {
         expect(JSON.parse(JSON.stringify(replyTo)), name).toEqual(replyTo)
         for (const address of [message.sender.address, message.recipient]) {
           const parsed = parseAddress(address)
@@ -282,7 +290,7 @@ function declareNormalizeClauses(fixtures: AdapterFixtures, clause: DeclareClaus
   })
 }
 
-function claimsOf(reception: ReceiveResult): readonly OnceClaim[] {
+function listOnceClaims(reception: ReceiveResult): readonly OnceClaim[] {
   if (reception.kind === 'unreadable') return reception.once ?? []
   return reception.kind === 'read' ? reception.events.flatMap(({ once = [] }) => once) : []
 }
@@ -291,7 +299,7 @@ function declareEvidenceClauses(fixtures: AdapterFixtures, clause: DeclareClause
   const { captured, now, definition, subjectPrefixes = [`${definition.channel}:`] } = fixtures
   clause('evidence: is valid for its recipient, made here, and in the channel’s own namespace', async () => {
     for (const { name, payload } of captured) {
-      for (const { message, subject } of messagesOf(await read(fixtures, payload))) {
+      for (const { message, subject } of keepMessages(await receiveSignedPayload(fixtures, payload))) {
         const { verified, identities = [] } = message.sender
         expect(identities.length > 0, name).toBe(verified)
         if (verified) expect(identities[0]?.subject, name).toBe(subject)
@@ -312,43 +320,43 @@ function declareEvidenceClauses(fixtures: AdapterFixtures, clause: DeclareClause
   })
   clause('evidence: no name a sender chose is part of it', async () => {
     for (const { name, payload } of captured) {
-      const before = messagesOf(await read(fixtures, payload))
-      const chosen = new Set(before.flatMap(({ message }) => chosenNames(message.sender)))
+      const before = keepMessages(await receiveSignedPayload(fixtures, payload))
+      const chosen = new Set(before.flatMap(({ message }) => listChosenNames(message.sender)))
       const renamed: unknown = JSON.parse(
         JSON.stringify(payload, (_key, value: unknown) =>
           typeof value === 'string' && chosen.has(value) ? 'Mallory' : value,
         ),
       )
-      const after = messagesOf(await read(fixtures, renamed))
-      const proven = (all: readonly InboundMessage[]) => all.map(({ message }) => message.sender.identities)
-      expect(proven(after), name).toEqual(proven(before))
+      const after = keepMessages(await receiveSignedPayload(fixtures, renamed))
+      const listIdentities = (all: readonly InboundMessage[]) => all.map(({ message }) => message.sender.identities)
+      expect(listIdentities(after), name).toEqual(listIdentities(before))
       if (chosen.size > 0) expect(JSON.stringify(after), name).toContain('Mallory')
     }
   })
 }
 
-function chosenNames({ display_name = '', profile }: Sender): readonly string[] {
+function listChosenNames({ display_name = '', profile }: Sender): readonly string[] {
   const names = [display_name, ...display_name.split(' '), profile?.display_name ?? '', profile?.username ?? '']
   return names.filter((name) => name.length > 1)
 }
 
-async function receive(fixtures: AdapterFixtures, arrival: RawRequest): Promise<ReceiveResult> {
+async function receiveRequest(fixtures: AdapterFixtures, arrival: RawRequest): Promise<ReceiveResult> {
   return adapterFor(fixtures).receive(arrival, fixtures.connection)
 }
 
-async function read(fixtures: AdapterFixtures, payload: unknown): Promise<ArrivalsRead> {
-  const reception = await receive(fixtures, await fixtures.sign(bytesOf(payload)))
+async function receiveSignedPayload(fixtures: AdapterFixtures, payload: unknown): Promise<ArrivalsRead> {
+  const reception = await receiveRequest(fixtures, await fixtures.sign(jsonToBytes(payload)))
   if (reception.kind !== 'read') expect.unreachable(`not read: ${JSON.stringify(reception)}`)
   return reception.events
 }
 
 type ArrivalsRead = Extract<ReceiveResult, { kind: 'read' }>['events']
 
-function messagesOf(arrivals: ArrivalsRead): readonly InboundMessage[] {
+function keepMessages(arrivals: ArrivalsRead): readonly InboundMessage[] {
   return arrivals.filter((arrived) => arrived.kind === 'message')
 }
 
-function validate(fixtures: AdapterFixtures, { message }: InboundMessage): ReturnType<typeof validateMessage> {
+function validateInbound(fixtures: AdapterFixtures, { message }: InboundMessage): ReturnType<typeof validateMessage> {
   const { receivedVia, authMethods } = adapterFor(fixtures).capabilities
   return validateMessage(message, {
     from: 'adapter',
@@ -357,41 +365,41 @@ function validate(fixtures: AdapterFixtures, { message }: InboundMessage): Retur
   })
 }
 
-function keyOf({ agent, semanticId, version, isSenderChosenId, subject, message }: InboundMessage): unknown {
+function messageKey({ agent, semanticId, version, isSenderChosenId, subject, message }: InboundMessage): unknown {
   return [agent, message.channel?.event, semanticId, version, isSenderChosenId ? subject : null]
 }
 
 /** What a proof counts for is a clause of its own. */
-function withoutRaw({ once: _once, ...arrived }: ArrivalsRead[number]): unknown {
+function omitRaw({ once: _once, ...arrived }: ArrivalsRead[number]): unknown {
   const copy = structuredClone(arrived)
   if (copy.kind === 'ignored') return { ...copy, raw: undefined }
   // What is to be kept of it is its raw bytes again.
   return { ...copy, message: { ...copy.message, raw: undefined }, pendingBlob: undefined }
 }
 
-function replacedAt(payload: unknown, position: number, value: unknown): unknown {
+function replaceFieldAt(payload: unknown, position: number, value: unknown): unknown {
   const copy: unknown = structuredClone(payload)
   const spots: (() => void)[] = []
-  const walk = (node: unknown): void => {
+  const collectFields = (node: unknown): void => {
     if (typeof node !== 'object' || node === null) return
     const fields = node as Record<string, unknown>
     for (const key of Object.keys(fields)) {
       spots.push(() => {
         fields[key] = value
       })
-      walk(fields[key])
+      collectFields(fields[key])
     }
   }
-  walk(copy)
+  collectFields(copy)
   spots[position % Math.max(1, spots.length)]?.()
   return copy
 }
 
-function create(fixtures: AdapterFixtures, settings: unknown): Adapter {
+function createAdapterWith(fixtures: AdapterFixtures, settings: unknown): Adapter {
   return adapterFor({ ...fixtures, settings: () => settings as Record<string, unknown> })
 }
 
-function caught(run: () => unknown): unknown {
+function catchError(run: () => unknown): unknown {
   try {
     run()
   } catch (error) {
@@ -400,6 +408,6 @@ function caught(run: () => unknown): unknown {
   return undefined
 }
 
-export function bytesOf(payload: unknown): Uint8Array {
+export function jsonToBytes(payload: unknown): Uint8Array {
   return new TextEncoder().encode(JSON.stringify(payload))
 }

@@ -36,11 +36,11 @@ class Expectation {
   }
   /** Deep, and a property that is undefined is as good as none. */
   toEqual(expected: unknown): void {
-    this.#check(isMatch(this.#actual, expected, 'whole'), 'toEqual', expected)
+    this.#check(matchesExpected(this.#actual, expected, 'whole'), 'toEqual', expected)
   }
   /** Deep; objects may have more properties, lists are as long as expected. */
   toMatchObject(expected: object): void {
-    this.#check(isMatch(this.#actual, expected, 'part'), 'toMatchObject', expected)
+    this.#check(matchesExpected(this.#actual, expected, 'part'), 'toMatchObject', expected)
   }
   toContain(expected: unknown): void {
     const actual = this.#actual
@@ -76,36 +76,41 @@ class Expectation {
       thrown = { message: error instanceof Error ? error.message : String(error) }
     }
     const operator = `toThrow ${words}`
-    if (thrown?.message.includes(words) === this.#isNegated) fail(this.#about, { actual: thrown, operator })
-    if (thrown === undefined && !this.#isNegated) fail(this.#about, { actual: 'nothing was thrown', operator })
+    if (thrown?.message.includes(words) === this.#isNegated) throwAssertion(this.#about, { actual: thrown, operator })
+    if (thrown === undefined && !this.#isNegated)
+      throwAssertion(this.#about, { actual: 'nothing was thrown', operator })
   }
 
   #check(isMet: boolean, operator: string, expected?: unknown): void {
     if (isMet !== this.#isNegated) return
-    fail(this.#about, { actual: this.#actual, expected, operator: this.#isNegated ? `not ${operator}` : operator })
+    throwAssertion(this.#about, {
+      actual: this.#actual,
+      expected,
+      operator: this.#isNegated ? `not ${operator}` : operator,
+    })
   }
 }
 
-function fail(about: string | undefined, wanted: Wanted): never {
+function throwAssertion(about: string | undefined, wanted: Wanted): never {
   const error = new AssertionError(wanted)
   if (about === undefined || about === '') throw error
   // Given at once, it stands in the stack as well, which is what node:test shows.
   throw new AssertionError({ ...wanted, message: `${about}: ${error.message}` })
 }
 
-function isMatch(actual: unknown, expected: unknown, how: 'whole' | 'part'): boolean {
+function matchesExpected(actual: unknown, expected: unknown, how: 'whole' | 'part'): boolean {
   if (expected instanceof AnyOf)
     return expected.constructed === String ? typeof actual === 'string' : typeof actual === 'number'
   if (typeof expected !== 'object' || expected === null || typeof actual !== 'object' || actual === null)
     return Object.is(actual, expected)
   if (Array.isArray(expected) !== Array.isArray(actual)) return false
-  const [found, wanted] = [fieldsOf(actual), fieldsOf(expected)]
+  const [found, wanted] = [listFields(actual), listFields(expected)]
   const isPart = how === 'part' && !Array.isArray(expected)
   if (!isPart && found.size !== wanted.size) return false
-  return [...wanted].every(([name, value]) => found.has(name) && isMatch(found.get(name), value, how))
+  return [...wanted].every(([name, value]) => found.has(name) && matchesExpected(found.get(name), value, how))
 }
 
-function fieldsOf(value: object): ReadonlyMap<string, unknown> {
+function listFields(value: object): ReadonlyMap<string, unknown> {
   if (Array.isArray(value)) return new Map(value.map((each, index) => [String(index), each]))
   if (value instanceof Uint8Array) return new Map([['bytes', Buffer.from(value).toString('hex')]])
   return new Map(Object.entries(value).filter(([, each]) => each !== undefined))
@@ -119,4 +124,4 @@ export function expect(actual: unknown, about?: string): Expectation {
 /** Equal to every string, or every number. */
 expect.any = (constructed: typeof String | typeof Number): unknown => new AnyOf(constructed)
 
-expect.unreachable = (about: string): never => fail(undefined, { actual: about, operator: 'unreachable' })
+expect.unreachable = (about: string): never => throwAssertion(undefined, { actual: about, operator: 'unreachable' })

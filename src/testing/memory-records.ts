@@ -11,19 +11,19 @@ export type MemoryRecords = Records & { readonly keys: (family: string) => reado
 
 export function memoryRecords(now: () => number = Date.now): MemoryRecords {
   const rows = new Map<string, Row>()
-  const nameOf = (family: string, key: string): string => JSON.stringify([family, key])
-  const rowsOf = (family: string, agent: string | undefined): readonly Row[] =>
+  const recordKey = (family: string, key: string): string => JSON.stringify([family, key])
+  const listRows = (family: string, agent: string | undefined): readonly Row[] =>
     [...rows.values()]
       .filter((row) => row.family === family && (agent === undefined || row.agent === agent))
       .toSorted((one, other) => (one.key < other.key ? -1 : 1))
   return {
     keys: (family) => [...rows.values()].flatMap((row) => (row.family === family ? [row.key] : [])),
     async put(family, key, value, { agent, isOnce = false } = {}) {
-      const known = rows.get(nameOf(family, key))
+      const known = rows.get(recordKey(family, key))
       if (known !== undefined && isOnce) return false
       // As the database gives it back.
       const stored: JsonObject = JSON.parse(JSON.stringify(value))
-      rows.set(nameOf(family, key), {
+      rows.set(recordKey(family, key), {
         family,
         key,
         agent,
@@ -32,13 +32,13 @@ export function memoryRecords(now: () => number = Date.now): MemoryRecords {
       })
       return true
     },
-    get: async (family, key) => rows.get(nameOf(family, key))?.value,
-    remove: async (family, key) => rows.delete(nameOf(family, key)),
+    get: async (family, key) => rows.get(recordKey(family, key))?.value,
+    remove: async (family, key) => rows.delete(recordKey(family, key)),
     list: async (family, { after = '', limit, agent }) =>
-      rowsOf(family, agent)
+      listRows(family, agent)
         .filter(({ key }) => key > after)
         .slice(0, Math.min(limit, 1_000))
         .map(({ key, value, at }) => ({ key, value, at })),
-    count: async (family, { agent } = {}) => rowsOf(family, agent).length,
+    count: async (family, { agent } = {}) => listRows(family, agent).length,
   }
 }

@@ -62,31 +62,31 @@ export async function startScriptedServer(routes: VendorRoutes, port = 0): Promi
   const scripted = new Map<string, Fault[]>()
   const chosen = new Map<string, (request: VendorRequest) => Fault | undefined>()
   const server = createServer((incoming, outgoing) => {
-    answer(incoming, outgoing).catch((error: unknown) => {
+    answerScriptedRequest(incoming, outgoing).catch((error: unknown) => {
       unexpected.push(`double failed: ${String(error)}`)
       outgoing.destroy()
     })
   })
 
-  async function answer(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  async function answerScriptedRequest(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const request = await readRequest(incoming)
     const route = routes.routeOf(request)
     if (route === undefined) {
       unexpected.push(`${request.method} ${request.path}`)
-      send(outgoing, 404, JSON.stringify(routes.notFound))
+      sendResponse(outgoing, 404, JSON.stringify(routes.notFound))
       return
     }
     const fault = scripted.get(route)?.shift() ?? chosen.get(route)?.(request)
-    const isApplied = appliesDespite(fault)
+    const isApplied = isAppliedDespite(fault)
     const reply = isApplied ? routes.apply(route, request) : undefined
     calls.push({ route, ...request, at: Date.now(), applied: isApplied })
     if (fault?.kind === 'drop') return void outgoing.destroy()
     if (fault?.kind === 'hang') return
-    if (fault?.kind === 'answer') return send(outgoing, fault.status, fault.body, fault.headers)
+    if (fault?.kind === 'answer') return sendResponse(outgoing, fault.status, fault.body, fault.headers)
     if (fault?.kind === 'delay') await new Promise((resolve) => setTimeout(resolve, fault.ms))
     if (reply === undefined) return
     const { body } = reply
-    send(outgoing, reply.status, body instanceof Uint8Array ? body : JSON.stringify(body), reply.headers)
+    sendResponse(outgoing, reply.status, body instanceof Uint8Array ? body : JSON.stringify(body), reply.headers)
   }
 
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
@@ -107,7 +107,7 @@ export async function startScriptedServer(routes: VendorRoutes, port = 0): Promi
   }
 }
 
-function appliesDespite(fault: Fault | undefined): boolean {
+function isAppliedDespite(fault: Fault | undefined): boolean {
   switch (fault?.kind) {
     case undefined:
     case 'delay':
@@ -120,7 +120,7 @@ function appliesDespite(fault: Fault | undefined): boolean {
   }
 }
 
-function send(
+function sendResponse(
   outgoing: ServerResponse,
   status: number,
   body: string | Uint8Array,

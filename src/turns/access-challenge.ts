@@ -13,9 +13,9 @@ import { isGroupRoom } from '../identity/reply-policy.ts'
 import { cleanName } from '../lib/clean-text.ts'
 import type { IdSource } from '../lib/ids.ts'
 import type { Sentence } from '../locales/say.ts'
-import { isDirectMessage, mayReplyToUnproven, reachedLimit, replyLimit } from '../outbound/reply-limits.ts'
-import { admitOrHold, askSenderName, isWatched, pairingQuota } from './admit.ts'
-import { emptyEnd, renderOutgoing } from './end-turn.ts'
+import { findReachedLimit, isDirectMessage, mayReplyToUnproven, replyLimit } from '../outbound/reply-limits.ts'
+import { admitOrHold, answersEachRequest, askSenderName, choosePairingQuota } from './admit.ts'
+import { createEmptyEnd, renderOutgoing } from './end-turn.ts'
 import type { GatewayConnection } from './gateway-connection.ts'
 import type { Admission } from './plan-turn.ts'
 import { type ReadyTurn, replyFields } from './ready-turn.ts'
@@ -26,41 +26,41 @@ const pairingDays = 7
 /** Decided anew, since it may be resumed much later. Undefined: they are let in by now, and the message is to be run. */
 export async function endAccessChallengeTurn(deps: TurnServices, ready: ReadyTurn): Promise<TurnEnd | undefined> {
   const row = ready.members.at(-1)?.row
-  if (row === undefined) return emptyEnd(ready)
+  if (row === undefined) return createEmptyEnd(ready)
   const admission = await admitOrHold(deps, ready.at, row, ready.lane)
   const { accessRule, subject, evidence } = admission
   const ground = { accessRule, subject, evidence }
   switch (admission.kind) {
     case 'admitted':
-      return limitEnd(deps, ready, row, ground)
+      return endForReachedLimit(deps, ready, row, ground)
     case 'refused': {
       const words = accessDeniedNotice(admission.reason, admission.subject)
-      const calls = await noticeCalls(deps, ready, row, words)
+      const calls = await renderNoticeCalls(deps, ready, row, words)
       const end = { leadState: 'refused', leadReason: admission.reason, taskState: 'rejected' } as const
       const reported =
-        row.taskId === null || words === undefined ? undefined : refusedNotice(ready, words, admission.reason)
-      return { ...emptyEnd(ready), ...end, response: reported ?? null, calls, ground }
+        row.taskId === null || words === undefined ? undefined : refusalNotice(ready, words, admission.reason)
+      return { ...createEmptyEnd(ready), ...end, response: reported ?? null, calls, ground }
     }
     case 'held':
-      return { ...(await heldEnd(deps, ready, row, admission)), ground }
+      return { ...(await endHeldTurn(deps, ready, row, admission)), ground }
   }
 }
 
 /** A person in private who reached a limit of answers is told when it ends. Undefined: they may be answered, or are not told. */
-async function limitEnd(
+async function endForReachedLimit(
   deps: TurnServices,
   ready: ReadyTurn,
   row: WaitingMessage,
   ground: AccessBasis,
 ): Promise<TurnEnd | undefined> {
   if (!isDirectMessage(row.message)) return undefined
-  const reached = await reachedLimit(deps, ready.at, ready.lane, ready.members, new Map([[row.id, ground]]))
-  const reply = reached === undefined ? undefined : notice(ready, rateLimitNotice(reached.freeInMs))
+  const reached = await findReachedLimit(deps, ready.at, ready.lane, ready.members, new Map([[row.id, ground]]))
+  const reply = reached === undefined ? undefined : challengeNotice(ready, rateLimitNotice(reached.freeInMs))
   if (reached === undefined || reply === undefined) return undefined
   const end = { leadState: 'refused', leadReason: replyLimit, taskState: 'rejected' } as const
   const calls = await renderOutgoing(deps, ready, [{ reply, purpose: 'notice' }])
   return {
-    ...emptyEnd(ready),
+    ...createEmptyEnd(ready),
     ...end,
     response: null,
     calls,
@@ -68,7 +68,7 @@ async function limitEnd(
   }
 }
 
-async function heldEnd(
+async function endHeldTurn(
   deps: TurnServices,
   ready: ReadyTurn,
   row: WaitingMessage,
@@ -76,23 +76,23 @@ async function heldEnd(
 ): Promise<TurnEnd> {
   // Once per pairing, of which each group of strangers has only so many.
   const name = admission.pairing === null ? await askSenderName(ready.at, row) : row.message.sender.display_name
-  const pairing = newPairing(deps, ready.at, admission, name ?? '')
+  const pairing = createPairing(deps, ready.at, admission, name ?? '')
   const isRead = isGroupRoom(row.message.channel) && ready.at.adapter.capabilities.tellsInPrivate !== true
   const words = pairingPrompt(pairing.code, isRead)
   // A request that waits for its answer is given the code as one.
   return {
-    ...emptyEnd(ready),
+    ...createEmptyEnd(ready),
     leadState: 'held',
     leadReason: 'pairing_required',
     taskState: 'auth_required',
     pairing,
-    ...(isWatched(ready.at)
-      ? { response: notice(ready, words) ?? null }
-      : { calls: await noticeCalls(deps, ready, row, words) }),
+    ...(answersEachRequest(ready.at)
+      ? { response: challengeNotice(ready, words) ?? null }
+      : { calls: await renderNoticeCalls(deps, ready, row, words) }),
   }
 }
 
-function newPairing(
+function createPairing(
   deps: { readonly newId: IdSource; readonly fillRandom: (bytes: Uint8Array<ArrayBuffer>) => void },
   at: GatewayConnection,
   { pairing, pairedWith, subject, evidence }: Extract<Admission, { kind: 'held' }>,
@@ -108,29 +108,29 @@ function newPairing(
     shownName: name === '' ? null : name,
     evidence: evidence ?? {},
     expiresInMs: pairingDays * 24 * 60 * 60_000,
-    ...pairingQuota(at, subject),
+    ...choosePairingQuota(at, subject),
   }
 }
 
-function notice(ready: ReadyTurn, words: Sentence): NormalizedResponse | undefined {
+function challengeNotice(ready: ReadyTurn, words: Sentence): NormalizedResponse | undefined {
   const reply = completeReply(words, replyFields(ready))
   return reply === undefined ? undefined : { ...reply, control: { about: 'access_challenge' } }
 }
 
 /** The agent that passed it on must be able to tell its own caller why a chain of agents ended here. */
-function refusedNotice(ready: ReadyTurn, words: Sentence, reason: string): NormalizedResponse | undefined {
-  const reported = notice(ready, words)
+function refusalNotice(ready: ReadyTurn, words: Sentence, reason: string): NormalizedResponse | undefined {
+  const reported = challengeNotice(ready, words)
   if (reported === undefined || !reason.startsWith('gw:')) return reported
   return { ...reported, error: { code: reason, message: words, retryable: false } }
 }
 
-async function noticeCalls(
+async function renderNoticeCalls(
   deps: TurnServices,
   ready: ReadyTurn,
   row: WaitingMessage,
   words: Sentence | undefined,
 ): Promise<TurnEnd['calls']> {
-  const reply = words === undefined ? undefined : notice(ready, words)
+  const reply = words === undefined ? undefined : challengeNotice(ready, words)
   if (reply === undefined || !(await mayReplyToUnproven(deps, ready.at, ready.lane, row))) return []
   return renderOutgoing(deps, ready, [{ reply, purpose: 'notice' }])
 }

@@ -5,7 +5,7 @@ import { noStoredAccess, type OpenPairing, type StoredGrant } from '../contract/
 import type { IdentityEvidence } from '../contract/evidence.ts'
 import { type NormalizedMessage, textOf } from '../contract/index.ts'
 import { senderGroup } from '../contract/sender.ts'
-import { countChainTurns, visitChain } from '../db/call-chains.ts'
+import { countChainTurns, recordChainVisit } from '../db/call-chains.ts'
 import type { Db } from '../db/client.ts'
 import type { PairingAsk } from '../db/pairings.ts'
 import { checkPairingRoom } from '../db/pairings.ts'
@@ -14,18 +14,18 @@ import {
   type AccessContext,
   type AccessDecision,
   type AccessPolicy,
-  roleGrants,
+  listRoleGrants,
   strongestRole,
 } from '../identity/access-policy.ts'
 import { exceedsHopLimit, isCallerLoop } from '../identity/call-chain.ts'
 import { accessDeniedNotice } from '../identity/pairing.ts'
 import { findUnansweredReason, isAgentAddressed, isGroupRoom, isUnansweredReason } from '../identity/reply-policy.ts'
-import { isForOtherAgent, type PrincipalResolver } from '../identity/resolve-principal.ts'
-import { namesAgent } from '../inbound/route-to-agent.ts'
+import { isTokenForOtherAgent, type PrincipalResolver } from '../identity/resolve-principal.ts'
+import { beginsWithAgentName } from '../inbound/route-to-agent.ts'
 import type { Fields } from '../lib/json-value.ts'
 import type { Log } from '../lib/log.ts'
 import type { AmbientRecall } from '../sessions/ambient-context.ts'
-import { isControl } from './chat-commands.ts'
+import { isChatCommandMessage } from './chat-commands.ts'
 import type { GatewayConnection } from './gateway-connection.ts'
 import type { Admission, AmbientDecision } from './plan-turn.ts'
 import { runUntilAborted } from './turn-signal.ts'
@@ -47,7 +47,7 @@ const maxNotified = 20
 /** What one stranger may have waiting for a pairing. */
 const maxHeld = 20
 
-export async function admissions(
+export async function admitWaitingMessages(
   deps: AdmissionServices,
   at: GatewayConnection,
   lane: Waiting,
@@ -56,7 +56,7 @@ export async function admissions(
   const held = new Map<string, number>()
   let { takesPart } = lane
   for (const row of lane.messages) {
-    const allowed = await admitOrHold(deps, at, held.size === 0 ? row : withHeld(row, held), lane)
+    const allowed = await admitOrHold(deps, at, held.size === 0 ? row : addHeldCounts(row, held), lane)
     const { principal } = allowed.kind === 'admitted' ? allowed : { principal: undefined }
     const notAnswered = principal === undefined ? undefined : refuseUnaddressed(deps, at, row, { takesPart, principal })
     const admission = notAnswered ?? allowed
@@ -69,7 +69,7 @@ export async function admissions(
 }
 
 /** Those that are about to be held count as well: a stranger who writes fast may not keep more than one who writes slowly. */
-function withHeld(row: WaitingMessage, held: ReadonlyMap<string, number>): WaitingMessage {
+function addHeldCounts(row: WaitingMessage, held: ReadonlyMap<string, number>): WaitingMessage {
   const pairings = row.access.pairings.map((each) => ({ ...each, held: each.held + (held.get(each.id) ?? 0) }))
   return { ...row, access: { ...row.access, pairings } }
 }
@@ -81,7 +81,7 @@ export async function admitOrHold(
   row: WaitingMessage,
   { agent, conversationId }: Pick<Waiting, 'agent' | 'conversationId'>,
 ): Promise<Admission> {
-  const admission = await admit(deps, at, row, agent)
+  const admission = await admitMessage(deps, at, row, agent)
   // Also who lost a race for the last place just now, which looks as if they had been told something.
   const isLate = admission.kind === 'refused' && admission.reason === 'not_paired' && row.access.told > 0
   const wouldWait = admission.kind === 'held' && admission.pairing === null
@@ -93,7 +93,7 @@ export async function admitOrHold(
     conversationId,
     inboxId: row.id,
     traceId: row.traceId,
-    ...pairingQuota(at, subject),
+    ...choosePairingQuota(at, subject),
   })
   if (room.kind === 'free') return admission
   if (room.isNews)
@@ -102,7 +102,7 @@ export async function admitOrHold(
 }
 
 /** Among whom a stranger waits, and how many of them may. */
-export function pairingQuota(
+export function choosePairingQuota(
   { strangers }: GatewayConnection,
   subject: string | null,
 ): Pick<PairingAsk, 'group' | 'perConnection' | 'perGroup'> {
@@ -110,7 +110,7 @@ export function pairingQuota(
   return { group: (subject === null ? undefined : senderGroup(subject)) ?? null, perConnection, perGroup }
 }
 
-export async function admit(
+export async function admitMessage(
   deps: AdmissionDeps,
   at: GatewayConnection,
   row: WaitingMessage,
@@ -127,7 +127,7 @@ export async function admit(
     case 'admitted': {
       const person = await resolvePerson(deps, at, row, { context, evidence: decision.evidence })
       if (person === undefined) return refuseAdmission(at, row, ground, 'principal_unknown')
-      if (isForOtherAgent(decision.evidence, agent)) return refuseAdmission(at, row, ground, 'wrong_agent')
+      if (isTokenForOtherAgent(decision.evidence, agent)) return refuseAdmission(at, row, ground, 'wrong_agent')
       const isFromAgent = row.message.channel?.caller !== undefined
       const fault = isFromAgent ? await admitChain(deps, row.message, { agent, inboxId: row.id }) : undefined
       if (fault !== undefined) return refuseAdmission(at, row, ground, fault)
@@ -137,7 +137,7 @@ export async function admit(
 }
 
 /** Whether the configuration admits a sender by name, whatever is stored about them. A public connection names no sender. */
-export async function acceptedRule(
+export async function isAdmittedByRule(
   deps: Pick<AdmissionDeps, 'access' | 'agents'>,
   at: GatewayConnection,
   message: NormalizedMessage,
@@ -219,7 +219,7 @@ export async function resolveAuthority(
     isOperator: role === 'operator' || role === 'admin',
     role,
     assurance: decision.evidence.assurance,
-    adminGrants: roleGrants(sender, context).filter((grant) => grant.role === 'admin'),
+    adminGrants: listRoleGrants(sender, context).filter((grant) => grant.role === 'admin'),
   }
 }
 
@@ -250,7 +250,7 @@ function toAccessBasis({ rule, evidence }: AccessDecision): AccessBasis {
 function refuseAdmission(at: GatewayConnection, row: WaitingMessage, ground: AccessBasis, reason: string): Admission {
   // Where a request waits for its answer the code is the answer.
   const hasWords = accessDeniedNotice(reason, ground.subject) !== undefined
-  return { ...ground, kind: 'refused', reason, mustNotify: hasWords && !isWatched(at) && mayNotify(row) }
+  return { ...ground, kind: 'refused', reason, mustNotify: hasWords && !answersEachRequest(at) && mayNotify(row) }
 }
 
 /** Nothing is proven because what came along to prove it was not believed: that is the reason to be told. */
@@ -260,31 +260,31 @@ function refusalReason(reason: string, { message }: WaitingMessage): string {
 
 function holdForPairing(at: GatewayConnection, row: WaitingMessage, ground: AccessBasis, agent: string): Admission {
   const pairing = row.access.pairings.find((each) => each.agent === agent) ?? null
-  const refuseQuietly = (reason: string): Admission => ({ ...ground, kind: 'refused', reason, mustNotify: false })
+  const refuseWithoutNotice = (reason: string): Admission => ({ ...ground, kind: 'refused', reason, mustNotify: false })
   // A press is no message: nothing of it is kept for later, and the press alone is answered.
   if (row.mustReplyIndividually === 'click')
     return { ...ground, kind: 'refused', reason: 'decision_not_allowed', mustNotify: ground.subject !== null }
   // A deletion is always kept: without it a message that was taken back would be answered.
-  if (pairing !== null && pairing.held >= maxHeld && row.event !== 'delete') return refuseQuietly('too_many_held')
-  if (pairing === null && !mayNotify(row)) return refuseQuietly('not_paired')
-  return { ...ground, kind: 'held', pairing, pairedWith: agent, mustNotify: needsCode(at, row, pairing) }
+  if (pairing !== null && pairing.held >= maxHeld && row.event !== 'delete') return refuseWithoutNotice('too_many_held')
+  if (pairing === null && !mayNotify(row)) return refuseWithoutNotice('not_paired')
+  return { ...ground, kind: 'held', pairing, pairedWith: agent, mustNotify: needsPairingCode(at, row, pairing) }
 }
 
-function needsCode(at: GatewayConnection, row: WaitingMessage, pairing: OpenPairing | null): boolean {
-  return row.event === 'new' && (pairing === null || isWatched(at) || mayNotify(row))
+function needsPairingCode(at: GatewayConnection, row: WaitingMessage, pairing: OpenPairing | null): boolean {
+  return row.event === 'new' && (pairing === null || answersEachRequest(at) || mayNotify(row))
 }
 
 /** Each request there is answered, and only the one who made it hears the answer. */
-export function isWatched({ adapter }: Pick<GatewayConnection, 'adapter'>): boolean {
+export function answersEachRequest({ adapter }: Pick<GatewayConnection, 'adapter'>): boolean {
   return adapter.endpoints.some(({ answer }) => answer === 'watch')
 }
 
 /** Said to a sender who addressed us: not into a room of which we only see ambient context, and not over and over. */
 export function mayNotify({ message, access }: Pick<WaitingMessage, 'message' | 'access'>): boolean {
-  return isSaidToUs(message) && access.told === 0 && access.toldAll < maxNotified
+  return isAddressedToAgent(message) && access.told === 0 && access.toldAll < maxNotified
 }
 
-function isSaidToUs({ channel }: Pick<NormalizedMessage, 'channel'>): boolean {
+function isAddressedToAgent({ channel }: Pick<NormalizedMessage, 'channel'>): boolean {
   return channel === undefined || channel.room_kind === 'dm' || isAgentAddressed(channel)
 }
 
@@ -319,7 +319,7 @@ export async function admitChain(
   if (exceedsHopLimit(depth)) return 'gw:hop_limit'
   const host = await ownHost()
   if (isCallerLoop(caller, { agent, host }, [])) return 'gw:agent_loop'
-  if (await visitChain(db, { root, agent, host, depth })) return 'gw:agent_loop'
+  if (await recordChainVisit(db, { root, agent, host, depth })) return 'gw:agent_loop'
   // A person who speaks begins a chain of their own: within one chain two agents have only each other to talk to.
   const pair = { root, agent: caller.caller_agent ?? '', host: caller.caller_host }
   return (await countChainTurns(db, inboxId, pair)) >= maxPairTurns ? 'gw:agent_loop' : undefined
@@ -335,13 +335,13 @@ function refuseUnaddressed(
   row: WaitingMessage,
   { takesPart, principal }: { readonly takesPart: boolean; readonly principal: string },
 ): Admission | undefined {
-  const reason = row.event === 'new' ? noReplyNow(deps, at, row, takesPart) : noReplyBefore(row)
+  const reason = row.event === 'new' ? findNoReplyReasonNow(deps, at, row, takesPart) : keepEarlierNoReplyReason(row)
   if (reason === undefined) return undefined
-  return { ...noAccessBasis, kind: 'refused', reason, mustNotify: false, ambient: ambientDecision(at, row, principal) }
+  return { ...noAccessBasis, kind: 'refused', reason, mustNotify: false, ambient: decideAmbient(at, row, principal) }
 }
 
 /** Only words of those who may speak come here: a stranger's are not kept. */
-function ambientDecision(
+function decideAmbient(
   { replyPolicy }: GatewayConnection,
   { message }: WaitingMessage,
   principal: string,
@@ -349,11 +349,11 @@ function ambientDecision(
   const { ambientContext } = replyPolicy
   if (ambientContext === null) return { memory: null }
   const { minutes, bytes: maxBytes } = ambientContext
-  return { memory: { ...ambientRoom(message), principal, minutes, maxBytes } }
+  return { memory: { ...ambientRoomFields(message), principal, minutes, maxBytes } }
 }
 
 /** What a turn that begins is given of the ambient context. A session that begins on command leaves it behind. */
-export function recallFor(
+export function chooseAmbientRecall(
   { replyPolicy }: GatewayConnection,
   { message }: WaitingMessage,
   isRotation: boolean,
@@ -361,33 +361,36 @@ export function recallFor(
   const { ambientContext } = replyPolicy
   if (ambientContext === null || !isGroupRoom(message.channel)) return {}
   const { messages, bytes } = ambientContext
-  return { recall: { ...ambientRoom(message), messages: isRotation ? 0 : messages, bytes } }
+  return { recall: { ...ambientRoomFields(message), messages: isRotation ? 0 : messages, bytes } }
 }
 
-function ambientRoom({ channel, thread_id }: WaitingMessage['message']): Pick<AmbientRecall, 'room' | 'mainLine'> {
+function ambientRoomFields({
+  channel,
+  thread_id,
+}: WaitingMessage['message']): Pick<AmbientRecall, 'room' | 'mainLine'> {
   return { room: channel?.external_conversation_id ?? thread_id, mainLine: channel?.main_line ?? null }
 }
 
 /** A message that is taken back is remembered no longer, in every agent's ambient context. */
-export function unheardBy({ event, original }: WaitingMessage): { readonly unheard?: string } {
+export function forgetDeletedAmbient({ event, original }: WaitingMessage): { readonly unheard?: string } {
   return event === 'delete' && original !== null && isUnansweredReason(original.reason) ? { unheard: original.id } : {}
 }
 
-function noReplyNow(
+function findNoReplyReasonNow(
   deps: { readonly agents: ReadonlyMap<string, Agent> },
   at: GatewayConnection,
   { message, mustReplyIndividually }: WaitingMessage,
   takesPart: boolean,
 ): string | undefined {
-  if (isControl(message)) return undefined
-  const isClaimed = mustReplyIndividually !== null || namesAgent(deps, at, message)
+  if (isChatCommandMessage(message)) return undefined
+  const isClaimed = mustReplyIndividually !== null || beginsWithAgentName(deps, at, message)
   const words = textOf(message.parts).trimStart()
   const isForAnother = (message.channel?.mentions ?? []).some(({ text }) => text !== '' && words.startsWith(text))
   return findUnansweredReason(at.replyPolicy, { channel: message.channel, isClaimed, takesPart, isForAnother })
 }
 
 /** An edit wakes no agent. Deleting ambient context has work to do all the same: what it said is erased. */
-function noReplyBefore({ event, original }: WaitingMessage): string | undefined {
+function keepEarlierNoReplyReason({ event, original }: WaitingMessage): string | undefined {
   const reason = original?.reason ?? null
   return event === 'edit' && isUnansweredReason(reason) ? reason : undefined
 }

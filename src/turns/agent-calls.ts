@@ -22,12 +22,12 @@ import { GatewayError, isGatewayError } from '../lib/errors.ts'
 import { toStorableJson } from '../lib/index.ts'
 import type { JsonObject } from '../lib/json-value.ts'
 import { assistantEnvelope, toHistoricalMessage, userEnvelope } from '../sessions/transcript.ts'
-import { admit } from './admit.ts'
+import { admitMessage } from './admit.ts'
 
 import type { AgentCallQuestions, DecidedQuestion } from './pauses.ts'
 import type { ReadyTurn } from './ready-turn.ts'
 import { remoteCallerForAgent, type TurnChain } from './remote-agents.ts'
-import { runEnd } from './run-end.ts'
+import { toRunEnd } from './run-end.ts'
 import type { TurnServices } from './services.ts'
 import { pauseEndPayload } from './trigger.ts'
 
@@ -81,7 +81,7 @@ function createAgentCalls(call: AgentCallContext, asker: Asker): AgentCalls {
         const callee = mayAsk.find((agent) => agent.slug === slug)
         if (callee === undefined)
           throw agentCallDenied(slug, 'agent_unknown', 'there is no such agent to ask from here')
-        if (isInChain(asker.path, slug))
+        if (isAgentInPath(asker.path, slug))
           throw agentCallDenied(slug, 'gw:agent_loop', 'it is waiting for this very answer')
         if (!next.ok)
           throw agentCallDenied(slug, next.code, 'the chain of agents is at its end; answer with what you have')
@@ -132,7 +132,7 @@ async function runCalledAgent(
   const output: CalleeOutput = { said: [], lines: [], usage: {} }
   const kept: Envelope[] = []
   const path = [...asker.path, callee.slug]
-  const calleeContext = (prefix: string, settles?: string): AgentContext => {
+  const openCalleeContext = (prefix: string, settles?: string): AgentContext => {
     const own = createCalleeContext(call, asker, {
       ...asked,
       prefix,
@@ -145,36 +145,36 @@ async function runCalledAgent(
     const stepPrefix = `${asker.stepPrefix}${prefix}`
     return { ...own, agents: createAgentCalls(call, { context: own, chain, path, stepPrefix, kept }) }
   }
-  let reply = completeReply(await callee.run(message, calleeContext(prefix)), facts)
+  let reply = completeReply(await callee.run(message, openCalleeContext(prefix)), facts)
   // A decision is found where it was asked for, and the agent that was asked goes on from there as an agent of its own would in a later turn.
   for (let part = 1; ; part += 1) {
-    const wanted = nextWanted(call, waits)
+    const wanted = takeNextWantedApproval(call, waits)
     if (wanted === undefined) break
     const key = `${asker.stepPrefix}${prefix}~${part}`
     const decided = call.questions.decided(key)
     if (decided === undefined) throw call.questions.ask(key, wanted.wish, wanted.asked)
     // What it does now has names of its own: the same call once more is another call.
-    const context = calleeContext(`${prefix}~${part}/`, decided.id)
-    output.lines.push(...earlierCallMessages(reply, context, message.received_at))
+    const context = openCalleeContext(`${prefix}~${part}/`, decided.id)
+    output.lines.push(...toEarlierMessages(reply, context, message.received_at))
     const transcript = [...context.transcript, userEnvelope(message, { runId: context.runId }), ...output.lines]
     const history = transcript.map(toHistoricalMessage).filter((turn) => turn !== undefined)
-    const signal = decisionSignal(decided, wanted, context)
+    const signal = toDecisionSignal(decided, wanted, context)
     reply = completeReply(await callee.onSignal?.(signal, { ...context, transcript, history }), facts)
   }
   call.onUsage(output.usage)
   emit('agent_call_answered', { agent: callee.slug, status: reply?.status ?? 'silent' })
-  return withExtras(reply, output.said, facts)
+  return addPartsToReply(reply, output.said, facts)
 }
 
 /** Whatever it made of it: what stopped it, or those it asked, stops its caller as well. */
-function nextWanted({ questions }: AgentCallContext, waits: AgentCallPauses): WantedApproval | undefined {
+function takeNextWantedApproval({ questions }: AgentCallContext, waits: AgentCallPauses): WantedApproval | undefined {
   const stopped = questions.stopped() ?? waits.refused()
   if (stopped !== undefined) throw stopped
   return waits.next()
 }
 
 /** Its words beside the question; the question itself is for a person. */
-function earlierCallMessages(
+function toEarlierMessages(
   reply: NormalizedResponse | undefined,
   { agent, runId }: AgentContext,
   at: string,
@@ -183,7 +183,7 @@ function earlierCallMessages(
   return parts.length === 0 ? [] : [assistantEnvelope(agent, parts, { runId, at })]
 }
 
-function decisionSignal(
+function toDecisionSignal(
   { key: _, ...decided }: DecidedQuestion,
   { wish }: WantedApproval,
   { sessionId }: AgentContext,
@@ -241,7 +241,7 @@ function createCalleeContext(call: AgentCallContext, { context, kept }: Asker, g
     hear: async () => undefined,
     // What it used before a decision is part of what it used after it.
     finish: (result) => {
-      output.usage = runEnd(result, undefined).usage
+      output.usage = toRunEnd(result, undefined).usage
     },
     record(lines) {
       const remote = lines.filter(isRemoteTaskLine)
@@ -279,7 +279,7 @@ async function admitAgentCall(
     return {}
   }
   const spoken = { ...row, message }
-  const decision = await admit(deps, ready.at, spoken, callee.slug)
+  const decision = await admitMessage(deps, ready.at, spoken, callee.slug)
   if (decision.kind === 'admitted') return decision.speaker
   const reason = decision.kind === 'refused' ? decision.reason : 'not_paired'
   throw agentCallDenied(callee.slug, reason, 'it does not answer this person')
@@ -290,7 +290,7 @@ function listCallableAgents(agents: ReadonlyMap<string, Agent>, slug: string): r
   return [...agents.values()].filter((agent) => agent.slug !== slug && (named?.includes(agent.slug) ?? true))
 }
 
-function isInChain(path: readonly string[], slug: string): boolean {
+function isAgentInPath(path: readonly string[], slug: string): boolean {
   const thread = ''
   const visits = path.map((agent) => ({ thread, by: 'agent', agent }) as const)
   return loopFault([{ thread, by: 'person' }, ...visits], thread, slug) !== undefined
@@ -301,7 +301,7 @@ function describeCallableAgent({ ready }: AgentCallContext, { slug, description,
   return { slug, address, description: description ?? label ?? '' }
 }
 
-function withExtras(
+function addPartsToReply(
   reply: NormalizedResponse | undefined,
   said: readonly Part[],
   facts: Parameters<typeof completeReply>[1],
@@ -345,11 +345,18 @@ function createAgentCallMessage(ready: ReadyTurn, question: AgentCallQuestion): 
     }
   }
   const { channel, policy_resolution: _resolution, ...said } = readdressMessage(lead, recipient)
-  return { ...said, ...own, in_reply_to: lead.id, ...(channel === undefined ? {} : { channel: quiet(channel) }) }
+  return {
+    ...said,
+    ...own,
+    in_reply_to: lead.id,
+    ...(channel === undefined ? {} : { channel: omitClientRequests(channel) }),
+  }
 }
 
 /** Where it came from; without what the person's own client asked of the agent that was written to. */
-function quiet(channel: NonNullable<NormalizedMessage['channel']>): NonNullable<NormalizedMessage['channel']> {
+function omitClientRequests(
+  channel: NonNullable<NormalizedMessage['channel']>,
+): NonNullable<NormalizedMessage['channel']> {
   const {
     command: _command,
     client_tools: _tools,

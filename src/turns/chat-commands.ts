@@ -9,7 +9,7 @@ import { type NormalizedMessage, textPart } from '../contract/index.ts'
 import type { ControlFacts } from '../contract/response.ts'
 import { recordAudit } from '../db/audit.ts'
 import type { Db } from '../db/client.ts'
-import { listGivenConsents, recordConsentWord } from '../db/consents.ts'
+import { listGivenConsents, recordConsentCommand } from '../db/consents.ts'
 import type { PairingDecision, PairingLine } from '../db/pairings.ts'
 import { approvePairing, findPairing } from '../db/pairings.ts'
 import type { ActionLine } from '../db/pending-actions.ts'
@@ -47,29 +47,31 @@ function answerStatus({ glance, write }: ChatCommandContext): Sentence {
   if (glance === undefined) return say('status.nothing_here')
   const { running, paused, queued, sessionMs } = glance
   const lines = [
-    running === null ? idleLine(paused.length) : runningLine(running, write('stop')),
+    running === null ? idleStatusText(paused.length) : runningStatusText(running, write('stop')),
     ...(queued === 0 ? [] : [say('status.queued', { count: queued })]),
     ...pausedRunLines(paused),
-    ...(sessionMs === null ? [] : [say('status.session', { time: span(sessionMs), command: write('new') })]),
+    ...(sessionMs === null
+      ? []
+      : [say('status.session', { time: shortDurationText(sessionMs), command: write('new') })]),
   ]
   return joinSentences(lines)
 }
 
-function idleLine(paused: number): Sentence {
+function idleStatusText(paused: number): Sentence {
   return say(paused === 0 ? 'status.idle' : 'status.waits_for_answer')
 }
 
-function runningLine(
+function runningStatusText(
   { runningMs, isStopping, activity }: NonNullable<RunsAtAGlance['running']>,
   stop: string,
 ): Sentence {
-  const time = span(runningMs)
+  const time = shortDurationText(runningMs)
   if (isStopping) return say('status.stopping', { time })
-  return say('status.running', { activity: say(activityKey(activity)), time, command: stop })
+  return say('status.running', { activity: say(chooseActivityKey(activity)), time, command: stop })
 }
 
 /** By the latest event of its log. */
-function activityKey(activity: string | null) {
+function chooseActivityKey(activity: string | null) {
   switch (activity) {
     case 'turn_started':
       return 'activity.thinking'
@@ -95,7 +97,7 @@ function pausedRunLines(paused: RunsAtAGlance['paused']): readonly Sentence[] {
   ]
 }
 
-function span(ms: number): Sentence {
+function shortDurationText(ms: number): Sentence {
   const seconds = Math.max(0, Math.round(ms / 1000))
   if (seconds < 60) return say('time.seconds_short', { count: seconds })
   if (seconds < 3600) return say('time.minutes_short', { count: Math.round(seconds / 60) })
@@ -164,8 +166,9 @@ async function decideByCommand(context: ApprovalContext, { name, args }: Control
   })
   const action = found.find((each) => each.resolution_metadata['origin'] === context.turnId) ?? found[0]
   if (action === undefined) return noApprovalNotice(code)
-  if (code === undefined && context.needsCode) return approvalCodeNotice(choices(context, name, found))
-  if (found.length > 1 && action.status === 'pending') return chooseApprovalNotice(choices(context, name, found))
+  if (code === undefined && context.needsCode) return approvalCodeNotice(listApprovalChoices(context, name, found))
+  if (found.length > 1 && action.status === 'pending')
+    return chooseApprovalNotice(listApprovalChoices(context, name, found))
   const reason = rest.trim().slice(0, 200)
   const outcome = {
     status,
@@ -178,12 +181,12 @@ async function decideByCommand(context: ApprovalContext, { name, args }: Control
   const { principal, isOperator, role, assurance } = context
   const resolver = { name: principal, isOperator, isInChat: true, role, assurance, scope }
   const resolution = await resolvePendingAction(context.db, action.action_id, outcome, resolver)
-  if (resolution.kind === 'refused') await noteRefusal(context, action, resolution.reason, status)
+  if (resolution.kind === 'refused') await auditRefusedDecision(context, action, resolution.reason, status)
   return resolutionSentence(resolution, context.isShown ? (context.by ?? null) : null)
 }
 
 /** What was decided is written down with the decision; an attempt that came to nothing, here. */
-async function noteRefusal(
+async function auditRefusedDecision(
   { db, principal, conversationId }: ApprovalContext,
   { action_id, agent }: ActionLine,
   code: string,
@@ -206,7 +209,7 @@ function approvalCodeNotice(lines: readonly string[]): Reported {
   return { says: joinSentences([say('approval.code_needed'), ...lines]), decision: 'unclear' }
 }
 
-function choices(
+function listApprovalChoices(
   { write }: Pick<ApprovalContext, 'write'>,
   name: string,
   found: readonly ActionLine[],
@@ -311,12 +314,16 @@ async function answerConsent(context: ChatCommandContext): Promise<Sentence> {
   const known = consentOperations.find((each) => each === operation || consentKeywords[each] === operation)
   if (isAllowed === undefined || known === undefined) return consentUsageNotice(context)
   const word = { id: turn.id, operation: known, isAllowed, principal, connection: at.key, agent }
-  await recordConsentWord(deps.db, word)
+  await recordConsentCommand(deps.db, word)
   const reported = say(isAllowed ? 'consent.agreed' : 'consent.withdrawn', { meaning: say(`consent.${known}`) })
-  return joinSentences([reported, ...consequence(known, isAllowed, context)], ' ')
+  return joinSentences([reported, ...describeConsentConsequence(known, isAllowed, context)], ' ')
 }
 
-function consequence(operation: ConsentOperation, isAllowed: boolean, { at, write }: ChatCommandContext): Sentence[] {
+function describeConsentConsequence(
+  operation: ConsentOperation,
+  isAllowed: boolean,
+  { at, write }: ChatCommandContext,
+): Sentence[] {
   if (operation !== 'store_transcript') {
     const command = write('consent', `withdraw ${consentKeywords[operation]}`)
     return isAllowed ? [say('consent.how_to_withdraw', { command })] : []
@@ -365,7 +372,7 @@ export function parseKnownCommand(message: Pick<NormalizedMessage, 'channel' | '
   return parseChatCommand(message, controlNames)
 }
 
-export function isControl(message: Pick<NormalizedMessage, 'channel' | 'parts'>): boolean {
+export function isChatCommandMessage(message: Pick<NormalizedMessage, 'channel' | 'parts'>): boolean {
   return parseChatCommand(message, controlNames) !== undefined
 }
 

@@ -1,12 +1,12 @@
 // Ends a turn: with its reply, with silence, dead with an apology, or released back to its lane.
-import { withAsks, withoutQuestions } from '../agents/approvals/approval-messages.ts'
+import { addQuestionParts, removeQuestions } from '../agents/approvals/approval-messages.ts'
 import { readPendingAction } from '../agents/approvals/pending-action.ts'
 import type { Agent } from '../agents/define-agent.ts'
-import { apology, completeReply } from '../agents/reply.ts'
+import { apologyReply, completeReply } from '../agents/reply.ts'
 import type { QueuedCall } from '../contract/delivery.ts'
 import type { Envelope } from '../contract/gateway-events.ts'
 import { isKnownPart, type NormalizedResponse, type Part, parseAddress, textPart } from '../contract/index.ts'
-import { endsPause } from '../db/transcripts.ts'
+import { isPauseEndSignal } from '../db/transcripts.ts'
 import type { ReleaseCause, TurnEnd, WaitingSignal } from '../db/turn-rows.ts'
 import type { AttachmentService } from '../files/attachment.ts'
 import { defuseMentions, type MentionTreatment, mayMentionHuman, type WrittenName } from '../identity/mentions.ts'
@@ -16,7 +16,7 @@ import type { IdSource } from '../lib/ids.ts'
 import type { Log } from '../lib/log.ts'
 import { say } from '../locales/say.ts'
 import { type Outgoing, renderCalls } from '../outbound/render.ts'
-import { keepWholeReply } from '../outbound/reply-files.ts'
+import { storeWholeReply } from '../outbound/reply-files.ts'
 import { backoffMs } from '../outbound/settle.ts'
 import {
   amendmentEnvelope,
@@ -27,7 +27,7 @@ import {
 } from '../sessions/transcript.ts'
 import type { GatewayConnection } from './gateway-connection.ts'
 import { getRunId, type ReadyTurn, replyFields } from './ready-turn.ts'
-import { appendedEvents, naturalEnd, taskStateAfterRun } from './run-end.ts'
+import { listAppendedEvents, naturalEnd, taskStateAfterRun } from './run-end.ts'
 import type { RunResult } from './run-turn.ts'
 import type { RenderServices, TurnServices } from './services.ts'
 import type { TurnPolicy } from './turn-policy.ts'
@@ -35,31 +35,35 @@ import type { TurnPolicy } from './turn-policy.ts'
 type Line = TurnEnd['envelopes'][number]
 
 /** Rendering happens here, before the commit: one outbox row is one vendor call. */
-export async function answeredEnd(
+export async function endAnsweredTurn(
   deps: TurnServices,
   turn: ReadyTurn,
   result: RunResult,
   latencyMs: number,
 ): Promise<TurnEnd> {
-  const ready = turn.joined.size === 0 ? turn : withJoined(turn)
+  const ready = turn.joined.size === 0 ? turn : addJoinedMessages(turn)
   const reply = replyToSay(ready, result)
   const outgoing: Outgoing[] = result.extras.map((extra) => ({ reply: extra, purpose: 'message' }))
   if (reply !== undefined) outgoing.push({ reply, purpose: 'reply' })
   const participants = [...result.participants, ...ready.members.map((member) => senderToParticipant(member.message))]
   const context = { agents: deps.agents, at: ready.at, participants }
   const toSay: Outgoing[] = []
-  const envelopes: Line[] = memberLines(ready)
+  const envelopes: Line[] = toTranscriptLines(ready)
   for (const envelope of result.lines) envelopes.push({ inboxId: null, envelope })
   const facts = { runId: getRunId(ready), latencyMs, at: new Date(deps.now()).toISOString() }
   for (const each of outgoing) {
     // What is stored is what was said; only what leaves is made safe.
-    const unasked = result.actions.length === 0 ? {} : withUnaskedReply(context, each.reply, result.actions)
-    toSay.push({ ...mentionable(context, each.reply), purpose: each.purpose, ...unasked })
-    const envelope = assistantEnvelope(answeringAddress(ready), each.reply.parts, facts)
+    const unasked = result.actions.length === 0 ? {} : addUnaskedReply(context, each.reply, result.actions)
+    toSay.push({ ...applyMentionPolicy(context, each.reply), purpose: each.purpose, ...unasked })
+    const envelope = assistantEnvelope(getAnsweringAddress(ready), each.reply.parts, facts)
     envelopes.push({ inboxId: null, envelope })
   }
-  if (reply === undefined) toSay.push(...left(ready))
-  const calls = await renderOutgoing(deps, ready.live === undefined ? ready : endingLive(ready, result), toSay)
+  if (reply === undefined) toSay.push(...finishUnansweredLive(ready))
+  const calls = await renderOutgoing(
+    deps,
+    ready.live === undefined ? ready : omitLiveRepeatForQuestion(ready, result),
+    toSay,
+  )
   const isReplied = calls.some((call) => call.primary)
   // Where calls are appended to a log of ours they are delivered by being written down.
   const isAppending = ready.at.adapter.capabilities.appends === true
@@ -67,9 +71,9 @@ export async function answeredEnd(
   const taskState = taskStateAfterRun(reply, result.run.status)
   // What a command came to is no end of what it is about.
   const endedState = ready.turn.kind === 'control' ? null : taskState
-  const events = isAppending ? appendedEvents(calls, endedState) : []
+  const events = isAppending ? listAppendedEvents(calls, endedState) : []
   return {
-    ...emptyEnd(ready),
+    ...createEmptyEnd(ready),
     ...(isAnswered ? answered : isReplied ? replied : { ...silent, leadReason: result.silentBecause ?? 'silent' }),
     response: reply ?? null,
     envelopes,
@@ -86,7 +90,7 @@ export async function answeredEnd(
 }
 
 /** What joined an earlier try and was not asked for again ends with the turn as well. */
-function withJoined(ready: ReadyTurn): ReadyTurn {
+function addJoinedMessages(ready: ReadyTurn): ReadyTurn {
   return { ...ready, members: [...ready.members, ...[...ready.joined.values()].flat()], joined: new Map() }
 }
 
@@ -113,79 +117,83 @@ function replyToSay(ready: ReadyTurn, { reply: returned, run, actions }: RunResu
         : { ...reply, parts: [...reply.parts, textPart(words)] }
   if (reply === undefined || actions.length === 0) return reply
   const asked = actions.map(({ action }) => readPendingAction(action))
-  return withAsks(reply, asked)
+  return addQuestionParts(reply, asked)
 }
 
 /** A question is changed by the person who answers it, and must not come back after that. */
-function endingLive(ready: ReadyTurn, { actions, requests }: RunResult): ReadyTurn {
+function omitLiveRepeatForQuestion(ready: ReadyTurn, { actions, requests }: RunResult): ReadyTurn {
   if (ready.live === undefined || (actions.length === 0 && requests.length === 0)) return ready
   const { clientId, text } = ready.live
   return { ...ready, live: { clientId, text } }
 }
 
 /** Decided questions are not asked: what else the reply says is kept ready. */
-function withUnaskedReply(
+function addUnaskedReply(
   context: MentionContext,
   reply: Outgoing['reply'],
   actions: RunResult['actions'],
 ): Pick<Outgoing, 'unasked'> {
-  const unasked = withoutQuestions(
+  const unasked = removeQuestions(
     reply,
     actions.map(({ action }) => readPendingAction(action)),
     context.at.adapter.capabilities.commandForm,
   )
-  return unasked === undefined ? {} : { unasked: { ...unasked, reply: mentionable(context, unasked.reply).reply } }
+  return unasked === undefined
+    ? {}
+    : { unasked: { ...unasked, reply: applyMentionPolicy(context, unasked.reply).reply } }
 }
 
 /** What was shown while it grew, and is no answer after all, stays as it is and grows no more. */
-function left(ready: ReadyTurn): readonly Outgoing[] {
+function finishUnansweredLive(ready: ReadyTurn): readonly Outgoing[] {
   if (ready.live === undefined) return []
   const reply = completeReply(ready.live.text || say('run.unanswered'), replyFields(ready))
   return reply === undefined ? [] : [{ reply, purpose: 'notice' }]
 }
 
 /** A dead turn commits its apology together with its state. */
-export async function deadEnd(deps: RenderServices, given: ReadyTurn, reason: string): Promise<TurnEnd> {
-  const ready = given.joined.size === 0 ? given : withJoined(given)
-  const reply = apology(replyFields(ready), reason, ready.turn.id, ready.steps.account())
+export async function endDeadTurn(deps: RenderServices, given: ReadyTurn, reason: string): Promise<TurnEnd> {
+  const ready = given.joined.size === 0 ? given : addJoinedMessages(given)
+  const reply = apologyReply(replyFields(ready), reason, ready.turn.id, ready.steps.account())
   const calls = await apologyCalls(deps, ready, reply)
   const at = new Date(deps.now()).toISOString()
   const said: Envelope = {
-    ...assistantEnvelope(answeringAddress(ready), reply.parts, { runId: getRunId(ready), at }),
+    ...assistantEnvelope(getAnsweringAddress(ready), reply.parts, { runId: getRunId(ready), at }),
     type: 'error',
   }
   return {
-    ...emptyEnd(ready),
+    ...createEmptyEnd(ready),
     state: 'dead',
     reason,
     response: reply,
     leadState: 'dead',
     leadReason: reason,
-    envelopes: [...memberLines(ready), { inboxId: null, envelope: said }],
+    envelopes: [...toTranscriptLines(ready), { inboxId: null, envelope: said }],
     calls,
     run: { ...naturalEnd, status: 'failed', stopReason: reason },
     events: [
       { key: `${ready.lane.epoch}:dead`, event: { type: 'failed', metadata: { error: reason } } },
-      ...appendedEvents(calls, 'failed'),
+      ...listAppendedEvents(calls, 'failed'),
     ],
     taskState: 'failed',
-    resolved: ready.signal !== null && endsPause(ready.signal) ? endedWith(ready, ready.signal, reason) : null,
+    resolved:
+      ready.signal !== null && isPauseEndSignal(ready.signal) ? failToolRequest(ready, ready.signal, reason) : null,
   }
 }
 
 /** What waited for this turn is over with it: no run will come back for its input. */
-function endedWith(ready: ReadyTurn, { payload }: WaitingSignal, error: string): TurnEnd['resolved'] {
+function failToolRequest(ready: ReadyTurn, { payload }: WaitingSignal, error: string): TurnEnd['resolved'] {
   return { id: String(payload['id']), result: null, error, metadata: { turn: ready.turn.id } }
 }
 
 /** An edit or delete of what was already taken: recorded in the transcript, answered by nothing. */
-export function amendmentEnd(ready: ReadyTurn): TurnEnd {
+export function endAmendmentTurn(ready: ReadyTurn): TurnEnd {
   const edit = ready.edit
   const original = edit?.original ?? null
-  if (edit === null || original === null) return { ...emptyEnd(ready), leadState: 'merged', leadReason: 'amendment' }
+  if (edit === null || original === null)
+    return { ...createEmptyEnd(ready), leadState: 'merged', leadReason: 'amendment' }
   const facts = { runId: getRunId(ready), amends: edit.editOf ?? '', event: edit.event }
   return {
-    ...emptyEnd(ready),
+    ...createEmptyEnd(ready),
     leadId: edit.id,
     leadState: 'merged',
     leadReason: 'amendment',
@@ -201,7 +209,7 @@ export type FailureStep =
   | { readonly kind: 'dead'; readonly reason: string }
 
 /** What an exception means for its turn. */
-export function judgeFailure(
+export function decideAfterFailure(
   deps: { readonly turnPolicy: TurnPolicy; readonly random: () => number },
   ready: ReadyTurn,
   error: unknown,
@@ -241,7 +249,7 @@ function outageDelayMs({ turn }: ReadyTurn, error: unknown, firstMs: number): nu
   return Math.round(Math.max(firstMs, grown, Math.min(asked, maxAskedDelayMs)))
 }
 
-function memberLines(ready: ReadyTurn): Line[] {
+function toTranscriptLines(ready: ReadyTurn): Line[] {
   return ready.members.flatMap(({ row, message, edits }) => [
     { inboxId: row.id, envelope: userEnvelope(message, { runId: getRunId(ready) }) },
     ...edits.map((edit) => ({
@@ -251,7 +259,7 @@ function memberLines(ready: ReadyTurn): Line[] {
   ])
 }
 
-export function emptyEnd(ready: ReadyTurn): TurnEnd {
+export function createEmptyEnd(ready: ReadyTurn): TurnEnd {
   return {
     turnId: ready.turn.id,
     // Only an access challenge has none.
@@ -297,7 +305,7 @@ export function renderOutgoing(
     to: lane.replyTo,
     live: ready.live,
     maxParts: at.replyParts,
-    keepWhole: (text: string, index: number) => keepWholeReply(deps, ready, text, index),
+    keepWhole: (text: string, index: number) => storeWholeReply(deps, ready, text, index),
   }
   return renderCalls(context, outgoing)
 }
@@ -321,7 +329,7 @@ async function apologyCalls(
   }
 }
 
-function answeringAddress(ready: ReadyTurn): string {
+function getAnsweringAddress(ready: ReadyTurn): string {
   return ready.members.at(-1)?.message.recipient ?? `@${ready.lane.agent}@${ready.at.connection.domain}`
 }
 
@@ -340,7 +348,7 @@ type Mentionable = {
   readonly mayNotify: ReadonlySet<string>
 }
 
-function mentionable(context: MentionContext, reply: NormalizedResponse): Mentionable {
+function applyMentionPolicy(context: MentionContext, reply: NormalizedResponse): Mentionable {
   // Where a name notifies no person the words are left alone.
   const hasNames = reply.parts.some((part) => isKnownPart(part) && part.kind === 'text' && part.content.includes('@'))
   if (!hasNames || context.at.adapter.capabilities.notifiesByName === false) return { reply, mayNotify: new Set() }

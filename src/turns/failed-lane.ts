@@ -19,8 +19,8 @@ import { newTraceId } from '../lib/ids.ts'
 import { isGatewayError, type Log } from '../lib/index.ts'
 import { errorLogFields } from '../lib/log.ts'
 import { backoffMs } from '../outbound/settle.ts'
-import { isWatched, mayNotify } from './admit.ts'
-import { deadEnd, emptyEnd } from './end-turn.ts'
+import { answersEachRequest, mayNotify } from './admit.ts'
+import { createEmptyEnd, endDeadTurn } from './end-turn.ts'
 import type { GatewayConnection } from './gateway-connection.ts'
 import { prepareTurn } from './prepare-turn.ts'
 import { newlyOpened, type ReadyTurn } from './ready-turn.ts'
@@ -51,14 +51,14 @@ export async function prepareFirstAlone(
   lane: HeldLane,
   error: unknown,
 ): Promise<ReadyTurn | undefined> {
-  const messages = firstAlone(lane)
+  const messages = firstMessageOrRetriedTurn(lane)
   const isAlone = messages.length === lane.messages.length
   if (isTransientFailure(error) || lane.openTurn !== null || lane.signal !== null || isAlone) throw error
   return prepareTurn(deps, at, { ...lane, messages })
 }
 
 /** Messages of a dead turn that is tried again stay together: what it has done was done for all of them. */
-function firstAlone({ messages }: HeldLane): readonly WaitingMessage[] {
+function firstMessageOrRetriedTurn({ messages }: HeldLane): readonly WaitingMessage[] {
   const [first] = messages
   if (first === undefined || !first.continuesTurn) return messages.slice(0, 1)
   return messages.filter((row) => row.continuesTurn && row.parentTurn === first.parentTurn)
@@ -100,18 +100,19 @@ export async function failLane(deps: TurnServices, failed: Failed): Promise<void
     return
   }
   logLaneFailure(deps, failed, failures, 'dead')
-  const last = ready ?? (turn === null ? await openLast(deps, failed, failures) : await takeUp(deps, failed, turn))
-  if (last !== undefined) await failed.complete(last, await lastEnd(deps, last, errorCodeOrInternal(error)))
+  const last =
+    ready ?? (turn === null ? await openFinalTurn(deps, failed, failures) : await restoreOpenTurn(deps, failed, turn))
+  if (last !== undefined) await failed.complete(last, await endFinalTurn(deps, last, errorCodeOrInternal(error)))
 }
 
 /** A turn that could not even be resumed, with what it has done before: its apology says so. */
-async function takeUp(
+async function restoreOpenTurn(
   deps: { readonly journal: JournalStore },
   { at, lane }: Failed,
   turn: OpenTurn,
 ): Promise<ReadyTurn> {
   const { steps, journalTurn } = await deps.journal.past(turn.id)
-  const members = toMembers(lane.messages)
+  const members = toTurnMembers(lane.messages)
   const past = { joined: new Map(), steps: createStepLog(steps), journalTurn }
   return { lane, at, turn, ...past, members, signal: lane.signal, edit: null }
 }
@@ -120,12 +121,12 @@ async function takeUp(
  * What is in no turn ends in one like any other, so that its story, its task and what its sender is told are stored in one commit.
  * Without a session: nothing of it was heard by an agent. Undefined: the lane is another's by now.
  */
-async function openLast(
+async function openFinalTurn(
   deps: { readonly db: Db; readonly journal: JournalStore; readonly turnPolicy: TurnPolicy; readonly newId: IdSource },
   { at, lane }: Failed,
   failures: number,
 ): Promise<ReadyTurn | undefined> {
-  const rows = lane.signal === null ? firstAlone(lane) : []
+  const rows = lane.signal === null ? firstMessageOrRetriedTurn(lane) : []
   const lead = rows.at(-1)
   const turn: NewTurn = {
     id: deps.newId(),
@@ -149,23 +150,23 @@ async function openLast(
   }
   if (!(await openTurn(deps.db, lane, turn, []))) return undefined
   const opened = newlyOpened(at, lane, turn, turn.continuesTurn ? await deps.journal.past(turn.id) : undefined)
-  return { ...opened, turn: { ...opened.turn, failures }, members: toMembers(rows), signal: lane.signal }
+  return { ...opened, turn: { ...opened.turn, failures }, members: toTurnMembers(rows), signal: lane.signal }
 }
 
-function toMembers(rows: readonly WaitingMessage[]): ReadyTurn['members'] {
+function toTurnMembers(rows: readonly WaitingMessage[]): ReadyTurn['members'] {
   return rows.filter(({ event }) => event === 'new').map((row) => ({ row, message: row.message, edits: [] }))
 }
 
 /** With an apology to those who spoke to us, unless that is what cannot be written. */
-async function lastEnd(deps: RenderServices, ready: ReadyTurn, reason: string): Promise<TurnEnd> {
+async function endFinalTurn(deps: RenderServices, ready: ReadyTurn, reason: string): Promise<TurnEnd> {
   try {
-    const end = await deadEnd(deps, ready, reason)
+    const end = await endDeadTurn(deps, ready, reason)
     return mayApologize(ready) ? end : { ...end, calls: [] }
   } catch (error) {
     if (isTransientFailure(error)) throw error
     const events = [{ key: `${ready.lane.epoch}:dead`, event: { type: 'failed', metadata: { error: reason } } }]
     return {
-      ...emptyEnd(ready),
+      ...createEmptyEnd(ready),
       state: 'dead',
       reason,
       leadState: 'dead',
@@ -181,7 +182,7 @@ async function lastEnd(deps: RenderServices, ready: ReadyTurn, reason: string): 
 function mayApologize({ turn, at, members }: ReadyTurn): boolean {
   if (turn.kind === 'amendment') return false
   const row = members.at(-1)?.row
-  return turn.kind !== 'access_challenge' || (row !== undefined && (isWatched(at) || mayNotify(row)))
+  return turn.kind !== 'access_challenge' || (row !== undefined && (answersEachRequest(at) || mayNotify(row)))
 }
 
 function logLaneFailure(

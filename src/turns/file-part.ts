@@ -29,7 +29,7 @@ export function hasFiles(event: InboundEvent): event is InboundMessage {
 }
 
 /** Where it is kept, and not how to get it: what rows and transcripts hold. */
-export function storedPart(part: FilePart, descriptor: AttachmentDescriptor): FilePart {
+export function toStoredPart(part: FilePart, descriptor: AttachmentDescriptor): FilePart {
   const { id, bucket, path, mimeType, sha256, size, name } = descriptor
   const shown = name ?? part.name
   const facts = { mime: mimeType, ...(shown === undefined ? {} : { name: shown }) }
@@ -47,7 +47,7 @@ export function storedPart(part: FilePart, descriptor: AttachmentDescriptor): Fi
 }
 
 /** In words, for agent and model to read. */
-export function missingPart(part: FilePart, why: string): KnownPart {
+export function toMissingFileText(part: FilePart, why: string): KnownPart {
   const name = cleanName(part.name ?? part.mime ?? '').slice(0, 100)
   return textPart(`[file${name === '' ? '' : ` ${name}`}: ${why}]`)
 }
@@ -68,7 +68,7 @@ export async function deriveAttachmentId(hash: (text: string) => Promise<string>
 
 // Bytes that came inside a message; its schema has checked their encoding and their size.
 
-export function inlineBody(base64: string): ReadableStream<Uint8Array> {
+export function base64ToStream(base64: string): ReadableStream<Uint8Array> {
   const bytes = decodeBase64(base64)
   return new ReadableStream({
     start(controller) {

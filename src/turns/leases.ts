@@ -63,17 +63,17 @@ export function createLeaseKeeper(deps: LeaseKeeperDeps): LeaseKeeper {
       const entry: HeldLease = { hold, abort: new AbortController(), renewedAt: claimedAt, waiting: [] }
       // Claimed anew by this very process: the hold before it is over.
       const before = all.get(hold.conversationId)
-      if (before !== undefined) loseLease(all, before)
+      if (before !== undefined) markLeaseLost(all, before)
       all.set(hold.conversationId, entry)
       return {
         signal: entry.abort.signal,
         isHeld: () => isLeaseSafe(entry),
         assertHeld() {
-          if (!isLeaseSafe(entry)) throw leaseLost()
+          if (!isLeaseSafe(entry)) throw leaseLostError()
         },
         async untilHeld() {
           if (isLeaseSafe(entry)) return
-          if (all.get(hold.conversationId) !== entry) throw leaseLost()
+          if (all.get(hold.conversationId) !== entry) throw leaseLostError()
           const waiting = Promise.withResolvers<void>()
           entry.waiting.push(waiting)
           renewals.soon()
@@ -114,7 +114,7 @@ function startRenewals({ renew, leaseMs, monotonicMs, log }: LeaseKeeperDeps, { 
     lastRound = monotonicMs()
     for (const entry of asked) {
       if (all.get(entry.hold.conversationId) !== entry) continue
-      if (!held.has(entry.hold.conversationId)) loseLease(all, entry)
+      if (!held.has(entry.hold.conversationId)) markLeaseLost(all, entry)
       else {
         entry.renewedAt = Math.max(entry.renewedAt, askedAt)
         if (isSafe(entry)) resolveLeaseWaiters(entry)
@@ -132,9 +132,9 @@ function startRenewals({ renew, leaseMs, monotonicMs, log }: LeaseKeeperDeps, { 
     } finally {
       rounds -= 1
     }
-    if ([...all.values()].some((entry) => !isSafe(entry))) soon()
+    if ([...all.values()].some((entry) => !isSafe(entry))) retryRenewalSoon()
   }
-  const soon = (): void => {
+  const retryRenewalSoon = (): void => {
     retry ??= setTimeout(
       () => {
         retry = undefined
@@ -145,7 +145,7 @@ function startRenewals({ renew, leaseMs, monotonicMs, log }: LeaseKeeperDeps, { 
   }
   const timer = setInterval(() => void runRenewalRound(false), leaseMs / 4)
   return {
-    soon,
+    soon: retryRenewalSoon,
     ageMs: () => monotonicMs() - lastRound,
     stop() {
       clearInterval(timer)
@@ -154,9 +154,9 @@ function startRenewals({ renew, leaseMs, monotonicMs, log }: LeaseKeeperDeps, { 
   }
 }
 
-function loseLease(all: Map<string, HeldLease>, entry: HeldLease): void {
+function markLeaseLost(all: Map<string, HeldLease>, entry: HeldLease): void {
   if (all.get(entry.hold.conversationId) === entry) all.delete(entry.hold.conversationId)
-  entry.abort.abort(leaseLost())
+  entry.abort.abort(leaseLostError())
   rejectLeaseWaiters(entry)
 }
 
@@ -169,9 +169,9 @@ function resolveLeaseWaiters(entry: HeldLease): void {
 function rejectLeaseWaiters(entry: HeldLease): void {
   const waiting = entry.waiting
   entry.waiting = []
-  for (const each of waiting) each.reject(leaseLost())
+  for (const each of waiting) each.reject(leaseLostError())
 }
 
-function leaseLost(): GatewayError {
+function leaseLostError(): GatewayError {
   return new GatewayError('lease_lost', '[sessions] the lane has moved on to another holder; this turn stops here')
 }

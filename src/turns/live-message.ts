@@ -11,7 +11,7 @@ import type { Log } from '../lib/log.ts'
 import { sleep } from '../lib/time.ts'
 import type { LiveEnd } from '../outbound/render.ts'
 import type { Lease } from './leases.ts'
-import { isFirstTry, type ReadyTurn } from './ready-turn.ts'
+import { isNewlyOpenedTurn, type ReadyTurn } from './ready-turn.ts'
 import type { TurnServices, Wakeups } from './services.ts'
 import type { TurnPolicy } from './turn-policy.ts'
 import { createWakeup, type Wakeup } from './worker-loop.ts'
@@ -47,7 +47,7 @@ type Growing = {
   isShown: boolean
 }
 
-export function followLive(deps: TurnServices, ready: ReadyTurn, lease: Lease): LiveMessage {
+export function followTurnAsLiveMessage(deps: TurnServices, ready: ReadyTurn, lease: Lease): LiveMessage {
   const { live } = ready.at.adapter
   if (live === undefined || (ready.turn.kind !== 'messages' && ready.turn.kind !== 'signal')) return none
   // Of a reply that comes whole nothing is made.
@@ -67,14 +67,14 @@ export function followLive(deps: TurnServices, ready: ReadyTurn, lease: Lease): 
     if (growing !== undefined) await finishGrowingMessage(growing)
     const text = growing?.text ?? ''
     // A try before this one may have opened it.
-    const mayBeOpen = growing?.mayBeOpen ?? !isFirstTry(ready)
+    const mayBeOpen = growing?.mayBeOpen ?? !isNewlyOpenedTurn(ready)
     const end = mayBeOpen ? await deps.results.store(undefined, () => createLiveEnd(deps, ready, text)) : undefined
     return { live: end, shown: text }
   }
   return {
     show(delta) {
       if (ending !== undefined) return
-      growing ??= createGrowing(live, lease, !isFirstTry(ready))
+      growing ??= createGrowing(live, lease, !isNewlyOpenedTurn(ready))
       if (growing.text.length >= maxTextLength) return
       growing.text += delta
       following ??= followLiveText(deps, ready, growing).catch(() => deps.log.warn('live_failed', liveLogFacts(ready)))
@@ -113,7 +113,7 @@ async function followLiveText(deps: TurnServices, ready: ReadyTurn, state: Growi
   if (preview !== undefined && (await growLiveMessage(deps, ready, state, preview)) !== 'unavailable') return
   const call = state.over.signal.aborted ? undefined : state.live.open(ready.lane.replyTo, state.text)
   if (call === undefined || !state.lease.isHeld()) return
-  const reference = await openRow(deps, ready, state, call)
+  const reference = await openLiveRow(deps, ready, state, call)
   if (reference === undefined) return
   state.isShown = true
   await sleep(state.live.everyMs, state.over.signal)
@@ -131,7 +131,7 @@ async function growLiveMessage(
   as: Shown,
 ): Promise<'ended' | 'unavailable'> {
   for (;;) {
-    await untilNews(deps, state, as.refreshMs)
+    await waitForNewText(deps, state, as.refreshMs)
     if (state.over.signal.aborted || !state.lease.isHeld()) return 'ended'
     const next = await showTextFrame(deps, ready, state, as)
     if (typeof next === 'string') return next
@@ -139,7 +139,7 @@ async function growLiveMessage(
   }
 }
 
-async function untilNews(
+async function waitForNewText(
   deps: { readonly turnPolicy: TurnPolicy; readonly monotonicMs: () => number },
   state: Growing,
   refreshMs = Number.POSITIVE_INFINITY,
@@ -150,7 +150,7 @@ async function untilNews(
 }
 
 /** The vendor's id of the message, as soon as the row was delivered; undefined: there is none to grow. */
-async function openRow(
+async function openLiveRow(
   deps: { readonly db: Db; readonly turnPolicy: TurnPolicy; readonly wakeups: Wakeups; readonly newId: IdSource },
   { lane, turn }: ReadyTurn,
   state: Growing,

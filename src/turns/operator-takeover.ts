@@ -5,7 +5,7 @@ import type { Envelope } from '../contract/gateway-events.ts'
 import { type NormalizedResponse, textPart } from '../contract/index.ts'
 import type { Db } from '../db/client.ts'
 import { isConsentGivenIn, recordConsentDecision } from '../db/consents.ts'
-import { findSessionRoom, type OperatorMessage, type SessionRoom, speakInSession } from '../db/session-reader.ts'
+import { findSessionRoom, type OperatorMessage, type SessionRoom, storeOperatorMessage } from '../db/session-reader.ts'
 import type { TranscriptLine } from '../db/sessions.ts'
 import { readTranscript } from '../db/sessions.ts'
 import type { ConsentOperation, ConsentPolicy } from '../identity/consent.ts'
@@ -37,7 +37,7 @@ export function createSessionTakeover(deps: TurnServices): SessionTakeover {
     if (room === undefined) throw new GatewayError('not_found', 'no such session; list them with GET /admin/sessions')
     return room
   }
-  const speak = async (
+  const speakAsOperator = async (
     sessionId: string,
     text: string,
     from: OperatorMessage['from'],
@@ -45,26 +45,26 @@ export function createSessionTakeover(deps: TurnServices): SessionTakeover {
   ): Promise<void> => {
     const room = await findCurrentRoom(sessionId)
     const spoken = await renderOperatorMessage(deps, room, text)
-    if (!(await speakInSession(db, sessionId, { ...spoken, from, to }))) throw takeoverConflict(room, from)
+    if (!(await storeOperatorMessage(db, sessionId, { ...spoken, from, to }))) throw takeoverConflictError(room, from)
     deps.wakeups.sends.notify()
   }
   return {
     async exportTranscript(sessionId, actor) {
       const act = { sessionId, actor, action: 'session.export' } as const
       await requireConsent(deps, await findCurrentRoom(sessionId), 'share_transcript', act)
-      return wholeTranscript(db, sessionId)
+      return readWholeTranscript(db, sessionId)
     },
     async takeOver(sessionId, actor) {
       const place = await findCurrentRoom(sessionId)
-      if (!place.isCurrent || place.mode !== 'active') throw takeoverConflict(place, 'active')
+      if (!place.isCurrent || place.mode !== 'active') throw takeoverConflictError(place, 'active')
       await requireConsent(deps, place, 'escalate_to_human', { sessionId, actor, action: 'session.take_over' })
-      await speak(sessionId, say('session.taken_over'), 'active', 'operator')
+      await speakAsOperator(sessionId, say('session.taken_over'), 'active', 'operator')
     },
     async giveBack(sessionId) {
-      await speak(sessionId, say('session.given_back'), 'operator', 'active')
+      await speakAsOperator(sessionId, say('session.given_back'), 'operator', 'active')
       deps.wakeups.turns.notify()
     },
-    say: (sessionId, text) => speak(sessionId, text, 'operator', 'operator'),
+    say: (sessionId, text) => speakAsOperator(sessionId, text, 'operator', 'operator'),
   }
 }
 
@@ -143,7 +143,7 @@ function findRoomConnection(
   return connections.find((each) => each.key === connection)
 }
 
-function takeoverConflict({ isCurrent }: SessionRoom, needed: SessionRoom['mode']): GatewayError {
+function takeoverConflictError({ isCurrent }: SessionRoom, needed: SessionRoom['mode']): GatewayError {
   if (!isCurrent)
     return new GatewayError('conflict', 'this session is over; take over the one its conversation is in now')
   return needed === 'operator'
@@ -151,7 +151,7 @@ function takeoverConflict({ isCurrent }: SessionRoom, needed: SessionRoom['mode'
     : new GatewayError('conflict', 'an operator has taken this session over already')
 }
 
-async function wholeTranscript(db: Db, sessionId: string): Promise<readonly TranscriptLine[]> {
+async function readWholeTranscript(db: Db, sessionId: string): Promise<readonly TranscriptLine[]> {
   const pages: (readonly TranscriptLine[])[] = []
   for (let before: number | null = null; ; ) {
     const page: readonly TranscriptLine[] = await readTranscript(db, sessionId, pageLines, before)

@@ -5,20 +5,20 @@ import type { ApprovalWish, AskedApproval, EndedPause, Pauses, ToolRequestWish }
 import { actionHash, readPendingAction } from '../agents/approvals/pending-action.ts'
 import {
   approversProblem,
-  approverWords,
   defaultExpiryMs,
-  effectiveApprovers,
+  describeApprovers,
   type Resolvers,
+  resolveStoredApprovers,
 } from '../agents/approvals/terms.ts'
-import { shownRequest, toolRequestId } from '../agents/client-tools.ts'
+import { toolRequestId, toolRequestToJson } from '../agents/client-tools.ts'
 import type { Signal } from '../agents/define-agent.ts'
-import { endsPause, expiryKinds } from '../db/transcripts.ts'
+import { expiryKinds, isPauseEndSignal } from '../db/transcripts.ts'
 import type { NewPendingAction, NewTimer, NewToolRequest, PauseResult } from '../db/turn-rows.ts'
 import { GatewayError } from '../lib/errors.ts'
 import type { IdSource } from '../lib/ids.ts'
 import { type Json, type JsonObject, toStorableJson } from '../lib/index.ts'
 import type { ReadyTurn } from './ready-turn.ts'
-import { payloadWithChain, type TurnChain } from './remote-agents.ts'
+import { addChainToPayload, type TurnChain } from './remote-agents.ts'
 
 export type ReplyFacts = { readonly threadId: string; readonly inReplyTo: string }
 
@@ -84,15 +84,15 @@ export function createPauses(
   let outcome: Outcome = { result: null, error: isRerun ? 'approval_changed' : null }
   const reply = { reply_to: ready.lane.replyTo, thread_id: threadId, in_reply_to: inReplyTo }
   // The agent's own part is asked for last: only then it knows where it stopped.
-  const withResumePayload = <Pause>({ resumeOf, ...draft }: Draft<Pause>) => {
-    return { ...draft, resume: payloadWithChain({ ...reply, agent: resumeOf?.() ?? {} }, chain) }
+  const addResumePayload = <Pause>({ resumeOf, ...draft }: Draft<Pause>) => {
+    return { ...draft, resume: addChainToPayload({ ...reply, agent: resumeOf?.() ?? {} }, chain) }
   }
-  const resolved = () => (ends === null ? null : { id: ends, ...outcome, metadata: { turn: ready.turn.id } })
-  const expiries = (drafts: readonly Pick<NewPendingAction, 'id' | 'expiresInMs'>[]) =>
-    drafts.map((draft) => expiry(ready, expiryKinds.approval, draft.id, draft.expiresInMs))
+  const resolvedPause = () => (ends === null ? null : { id: ends, ...outcome, metadata: { turn: ready.turn.id } })
+  const createExpiryTimers = (drafts: readonly Pick<NewPendingAction, 'id' | 'expiresInMs'>[]) =>
+    drafts.map((draft) => createExpiryTimer(ready, expiryKinds.approval, draft.id, draft.expiresInMs))
   return {
     agentCalls: {
-      worded: (wish, agent) => askedApproval(context, wish, agent),
+      worded: (wish, agent) => toAskedApproval(context, wish, agent),
       decided(key) {
         const found = rerun.decided.find((each) => each.key === key)
         if (found !== undefined && found.id === ends) outcome = { result: null, error: null }
@@ -104,7 +104,7 @@ export function createPauses(
       ask(key, wish, asked) {
         if (stop !== undefined) return stop
         stop = new GatewayError('stopping', '[agent] its run waits for a decision; it goes on from here after that')
-        question = newAction(context, wish, asked).then((draft) => ({ asked, draft, key }))
+        question = draftPendingAction(context, wish, asked).then((draft) => ({ asked, draft, key }))
         return stop
       },
       stopped: () => stop,
@@ -113,18 +113,23 @@ export function createPauses(
       if (question === undefined) return undefined
       const { asked, draft, key } = await question
       const { resumeOf: _, ...action } = draft
-      const resume = payloadWithChain(withRerun({ ...reply, agent: {} }, rerun, key), chain)
-      const waits = { actions: [{ ...action, resume }], requests: [], timers: expiries([action]), resolved: resolved() }
+      const resume = addChainToPayload(addRerun({ ...reply, agent: {} }, rerun, key), chain)
+      const waits = {
+        actions: [{ ...action, resume }],
+        requests: [],
+        timers: createExpiryTimers([action]),
+        resolved: resolvedPause(),
+      }
       return { asked, waits }
     },
     pause: {
       async approval(wish) {
-        const asked = askedApproval(context, wish)
-        actions.push(await newAction(context, wish, asked))
+        const asked = toAskedApproval(context, wish)
+        actions.push(await draftPendingAction(context, wish, asked))
         return asked
       },
       async toolRequest(wish) {
-        const draft = await newRequest(context, wish)
+        const draft = await draftToolRequest(context, wish)
         requests.push(draft)
         return draft.request
       },
@@ -134,24 +139,24 @@ export function createPauses(
       },
     },
     collect: () => ({
-      actions: actions.map(withResumePayload),
-      requests: requests.map(withResumePayload),
+      actions: actions.map(addResumePayload),
+      requests: requests.map(addResumePayload),
       timers: [
-        ...expiries(actions),
-        ...requests.map((draft) => expiry(ready, expiryKinds.runtimeTool, draft.id, draft.expiresInMs ?? 0)),
+        ...createExpiryTimers(actions),
+        ...requests.map((draft) => createExpiryTimer(ready, expiryKinds.runtimeTool, draft.id, draft.expiresInMs ?? 0)),
       ],
-      resolved: resolved(),
+      resolved: resolvedPause(),
     }),
   }
 }
 
 /** `askedBy`: the agent that needs it, where that is not the one the person talks with. */
-function askedApproval({ deps, ready, runId }: PauseContext, wish: ApprovalWish, askedBy?: string): AskedApproval {
+function toAskedApproval({ deps, ready, runId }: PauseContext, wish: ApprovalWish, askedBy?: string): AskedApproval {
   const { lane, turn } = ready
   const { tool } = wish
   const named = tool === undefined ? {} : { tool_name: tool.name, tool_call_id: tool.callId }
   const by = resolveApprovers(ready, wish)
-  const approvers = by === 'requester' || by === 'anyone' ? {} : { approvers: approverWords(by) }
+  const approvers = by === 'requester' || by === 'anyone' ? {} : { approvers: describeApprovers(by) }
   const action = readPendingAction({
     action_id: deps.newId(),
     kind: wish.kind ?? 'tool_call',
@@ -177,7 +182,7 @@ function askedApproval({ deps, ready, runId }: PauseContext, wish: ApprovalWish,
   }
 }
 
-async function newAction(
+async function draftPendingAction(
   { ready, runId }: PauseContext,
   wish: ApprovalWish,
   { action }: AskedApproval,
@@ -205,15 +210,18 @@ async function newAction(
 function resolveApprovers({ turn, signal }: ReadyTurn, { by }: ApprovalWish): Resolvers {
   const problem = approversProblem(by)
   if (problem !== undefined) throw new GatewayError('agent_failed', `[agent] pause.approval: ${problem}`)
-  const isAsked = signal === null || endsPause(signal)
-  return effectiveApprovers(by, isAsked && (turn.principal ?? '') !== '')
+  const isAsked = signal === null || isPauseEndSignal(signal)
+  return resolveStoredApprovers(by, isAsked && (turn.principal ?? '') !== '')
 }
 
 function serializeApprovers(by: Resolvers): string {
   return typeof by === 'string' ? by : JSON.stringify(by)
 }
 
-async function newRequest({ deps, ready, runId }: PauseContext, wish: ToolRequestWish): Promise<Draft<NewToolRequest>> {
+async function draftToolRequest(
+  { deps, ready, runId }: PauseContext,
+  wish: ToolRequestWish,
+): Promise<Draft<NewToolRequest>> {
   const expiresInMs = wish.expiresInMs ?? defaultExpiryMs
   const requestId = await toolRequestId(ready.turn.id, wish.tool)
   const timeoutAt = new Date(deps.now() + expiresInMs).toISOString()
@@ -225,14 +233,14 @@ async function newRequest({ deps, ready, runId }: PauseContext, wish: ToolReques
     owner: ready.turn.principal ?? '',
     requestId,
     parameters: wish.parameters,
-    request: shownRequest(wish, { requestId, runId, timeoutAt }),
+    request: toolRequestToJson(wish, { requestId, runId, timeoutAt }),
     expiresInMs,
     resumeOf: wish.resume,
   }
 }
 
 /** Fires under the id of what it ends, and only if no answer was faster. */
-function expiry({ lane, turn }: ReadyTurn, kind: string, id: string, dueInMs: number): NewTimer {
+function createExpiryTimer({ lane, turn }: ReadyTurn, kind: string, id: string, dueInMs: number): NewTimer {
   const payload = { id, principal: turn.principal, turn: turn.id, reply_to: lane.replyTo }
   return { id, name: `${kind}:${id}`, kind, dueInMs, payload }
 }
@@ -263,13 +271,13 @@ export type Rerun = { readonly beginning: Beginning; readonly decided: readonly 
 const field = 'gw:rerun'
 
 /** For what is stored with a question. */
-function withRerun(stored: JsonObject, { beginning, decided }: Rerun, key: string): JsonObject {
+function addRerun(stored: JsonObject, { beginning, decided }: Rerun, key: string): JsonObject {
   // Signals and decisions were read from rows.
   return { ...stored, [field]: toStorableJson({ beginning, decided, key }) as Json }
 }
 
 /** Undefined: the agent that the messages are for has asked, and goes on by itself. */
-export function readRerun(stored: JsonObject | null, pause?: Approval): Rerun | undefined {
+export function readStoredRerun(stored: JsonObject | null, pause?: Approval): Rerun | undefined {
   const found = stored?.[field]
   if (found === undefined) return undefined
   // Written above and by nothing else.

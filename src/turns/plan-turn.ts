@@ -68,7 +68,7 @@ export type TurnPlan =
 export function planTurn(lane: HeldLane, admissions: ReadonlyMap<string, Admission>, limits: MergeLimits): TurnPlan {
   if (lane.messages.length === 0) return { kind: 'empty' }
   const first = lane.messages.find((row) => row.event === 'new')
-  if (first?.continuesTurn === true) return planTriedAgain(lane, admissions, first)
+  if (first?.continuesTurn === true) return planRetriedTurn(lane, admissions, first)
   const { entries, dispositions } = absorbEdits(lane.messages)
   const group: Absorbed[] = []
   let principal = ''
@@ -76,7 +76,7 @@ export function planTurn(lane: HeldLane, admissions: ReadonlyMap<string, Admissi
   for (const entry of entries) {
     const { row } = entry
     const admission = admissions.get(row.id) ?? noDecision
-    const ending = earlyEnd(entry, admission)
+    const ending = findEarlyEnd(entry, admission)
     if (ending === 'access_challenge') {
       // A sender without access keeps no other from being answered; they are told once none is left to answer.
       challenged ??= entry
@@ -94,7 +94,7 @@ export function planTurn(lane: HeldLane, admissions: ReadonlyMap<string, Admissi
     if (group.length > 0 && !(speaker === principal && fitsMergeLimits(group, entry, limits))) break
     group.push(entry)
     principal = speaker
-    if (isAlone(row)) break
+    if (runsInOwnTurn(row)) break
   }
   if (group.length > 0) return { kind: 'run', members: group, principal, dispositions }
   return challenged === undefined
@@ -103,7 +103,7 @@ export function planTurn(lane: HeldLane, admissions: ReadonlyMap<string, Admissi
 }
 
 /** A dead turn is tried again as it was, all of its messages or none: what it has done was done for these. */
-function planTriedAgain(
+function planRetriedTurn(
   lane: HeldLane,
   admissions: ReadonlyMap<string, Admission>,
   { parentTurn }: WaitingMessage,
@@ -124,20 +124,20 @@ const noDecision: Admission = { ...noAccessBasis, kind: 'refused', reason: 'no_d
 
 type Ending = Omit<Disposition, 'id'>
 
-function earlyEnd({ row, message }: Absorbed, admission: Admission): Ending | 'access_challenge' | undefined {
-  const refuseEarly = (reason: string, tombstone = false): Ending => ({
+function findEarlyEnd({ row, message }: Absorbed, admission: Admission): Ending | 'access_challenge' | undefined {
+  const toEarlyRefusal = (reason: string, tombstone = false): Ending => ({
     ...noAccessBasis,
     state: 'refused',
     reason,
     tombstone,
     pairingId: null,
   })
-  if (row.message.channel?.from_self === true) return refuseEarly('from_self')
-  if (row.tombstone?.event === 'delete') return refuseEarly('withdrawn')
+  if (row.message.channel?.from_self === true) return toEarlyRefusal('from_self')
+  if (row.tombstone?.event === 'delete') return toEarlyRefusal('withdrawn')
   if (row.event !== 'new') {
-    if (row.original === null) return refuseEarly('unknown_target', true)
-    if (row.original.subject !== row.subject) return refuseEarly('not_the_author')
-    if (row.original.isSame === true) return refuseEarly('unchanged')
+    if (row.original === null) return toEarlyRefusal('unknown_target', true)
+    if (row.original.subject !== row.subject) return toEarlyRefusal('not_the_author')
+    if (row.original.isSame === true) return toEarlyRefusal('unchanged')
   }
   if (admission.kind === 'admitted') return undefined
   const { accessRule, subject, evidence } = admission
@@ -145,11 +145,11 @@ function earlyEnd({ row, message }: Absorbed, admission: Admission): Ending | 'a
   if (admission.kind === 'refused') {
     const { reason, ambient } = admission
     const memberLines = ambient === undefined ? {} : { ambient: { memory: toAmbientRecord(row, message, ambient) } }
-    return { ...refuseEarly(reason), accessRule, subject, evidence, ...memberLines }
+    return { ...toEarlyRefusal(reason), accessRule, subject, evidence, ...memberLines }
   }
   const { pairing } = admission
   if (pairing === null) return 'access_challenge'
-  return { ...refuseEarly('pairing_required'), state: 'held', pairingId: pairing.id, accessRule, subject, evidence }
+  return { ...toEarlyRefusal('pairing_required'), state: 'held', pairingId: pairing.id, accessRule, subject, evidence }
 }
 
 /** As it reads after its edits. What is longer than all that a turn is given is not kept for one. */
@@ -166,17 +166,17 @@ function toAmbientRecord(
 }
 
 /** A command, a click, a run or a task wants its own answer; so does what failed in company before. */
-function isAlone(row: WaitingMessage): boolean {
+function runsInOwnTurn(row: WaitingMessage): boolean {
   return row.runsAlone || row.continuesTurn || row.mustReplyIndividually !== null
 }
 
 /** Of what waits, in order, that which may join a turn that runs: the same rules as for a turn that begins. */
-export function mayJoin(
+export function listJoinable(
   members: readonly Absorbed[],
   waiting: readonly Absorbed[],
   limits: MergeLimits,
 ): readonly Absorbed[] {
-  if (members.length === 0 || members.some(({ row }) => isAlone(row))) return []
+  if (members.length === 0 || members.some(({ row }) => runsInOwnTurn(row))) return []
   const group = [...members]
   for (const entry of waiting) {
     const isBarred = entry.row.message.channel?.from_self === true || entry.row.tombstone !== null
@@ -188,7 +188,7 @@ export function mayJoin(
 
 function fitsMergeLimits(group: readonly Absorbed[], entry: Absorbed, limits: MergeLimits): boolean {
   const first = group[0]?.row
-  if (first === undefined || isAlone(entry.row)) return false
+  if (first === undefined || runsInOwnTurn(entry.row)) return false
   const bytes = group.reduce((sum, member) => sum + member.row.bytes, entry.row.bytes)
   return (
     group.length < limits.maxMessages &&
@@ -213,7 +213,7 @@ export function absorbEdits(rows: readonly WaitingMessage[]): AbsorbedRows {
   const entries = new Map<string, Absorbed>()
   const dispositions: Disposition[] = []
   for (const row of rows) {
-    const target = row.event === 'new' ? undefined : waitingTarget(entries, row)
+    const target = row.event === 'new' ? undefined : findWaitingTarget(entries, row)
     if (target === undefined) {
       // An edit that overtook its original speaks in its place.
       const parts = row.tombstone?.event === 'edit' ? row.tombstone.parts : null
@@ -235,7 +235,7 @@ export function absorbEdits(rows: readonly WaitingMessage[]): AbsorbedRows {
 }
 
 /** Only the author's own edit counts; another sender's is judged like an edit of a message that is gone. */
-function waitingTarget(entries: ReadonlyMap<string, Absorbed>, edit: WaitingMessage): Absorbed | undefined {
+function findWaitingTarget(entries: ReadonlyMap<string, Absorbed>, edit: WaitingMessage): Absorbed | undefined {
   for (const entry of entries.values()) {
     const isTarget = entry.row.event === 'new' && entry.row.messageId === edit.editOf
     if (isTarget && entry.row.subject === edit.subject && entry.row.agent === edit.agent) return entry
@@ -271,9 +271,9 @@ function isSameReplyAddress(one: JsonObject, other: JsonObject): boolean {
 
 /** How an edited message is answered is as its author has it now. Where that goes stays: no edit has more people read the answer. */
 function replyAddressAfterEdit(replyTo: JsonObject, edit: JsonObject): JsonObject {
-  const isManner = ([name]: readonly [string, unknown]): boolean => name.startsWith(replyModePrefix)
-  const kept = Object.entries(replyTo).filter((field) => !isManner(field))
-  return Object.fromEntries([...kept, ...Object.entries(edit).filter(isManner)])
+  const isReplyModeField = ([name]: readonly [string, unknown]): boolean => name.startsWith(replyModePrefix)
+  const kept = Object.entries(replyTo).filter((field) => !isReplyModeField(field))
+  return Object.fromEntries([...kept, ...Object.entries(edit).filter(isReplyModeField)])
 }
 
 function replyAddressKey(address: JsonObject): string {

@@ -10,7 +10,7 @@ import { listGivenConsents } from '../db/consents.ts'
 import type { TurnPast } from '../db/journal.ts'
 import { loadPendingAction } from '../db/pending-actions.ts'
 import { readRunUpdates } from '../db/runs.ts'
-import { endsApproval, endsPause } from '../db/transcripts.ts'
+import { isApprovalEndSignal, isPauseEndSignal } from '../db/transcripts.ts'
 import {
   type Disposition,
   type HeldLane,
@@ -28,11 +28,11 @@ import { readdressMessage } from '../identity/evidence.ts'
 import type { IdSource } from '../lib/ids.ts'
 import { newTraceId } from '../lib/ids.ts'
 import type { JsonObject, Log } from '../lib/index.ts'
-import { isDirectMessage, reachedLimit, replyLimit } from '../outbound/reply-limits.ts'
-import { type AdmissionServices, admissions, recallFor, unheardBy } from './admit.ts'
-import { isControl } from './chat-commands.ts'
+import { findReachedLimit, isDirectMessage, replyLimit } from '../outbound/reply-limits.ts'
+import { type AdmissionServices, admitWaitingMessages, chooseAmbientRecall, forgetDeletedAmbient } from './admit.ts'
+import { isChatCommandMessage } from './chat-commands.ts'
 import type { GatewayConnection } from './gateway-connection.ts'
-import { readRerun } from './pauses.ts'
+import { readStoredRerun } from './pauses.ts'
 import { type Absorbed, absorbEdits, planTurn, type TurnPlan } from './plan-turn.ts'
 import { newlyOpened, type ReadyTurn } from './ready-turn.ts'
 import type { TurnServices } from './services.ts'
@@ -44,10 +44,10 @@ export async function prepareTurn(
   at: GatewayConnection,
   held: HeldLane,
 ): Promise<ReadyTurn | undefined> {
-  const lane = { ...held, messages: addressRows(at, held.agent, held.messages) }
+  const lane = { ...held, messages: addressMessagesToAgent(at, held.agent, held.messages) }
   if (lane.openTurn !== null) return resumeOpenTurn(deps, at, lane, lane.openTurn)
   if (lane.signal !== null) return openForSignal(deps, at, lane, lane.signal)
-  const decided = await admissions(deps, at, lane)
+  const decided = await admitWaitingMessages(deps, at, lane)
   const plan = planTurn(lane, decided, deps.turnPolicy.merge)
   switch (plan.kind) {
     case 'empty':
@@ -57,14 +57,14 @@ export async function prepareTurn(
       }
       return undefined
     case 'settle':
-      return settleDispositions(deps, lane, plan.dispositions)
+      return endWithoutTurn(deps, lane, plan.dispositions)
     case 'run': {
-      const reached = await reachedLimit(deps, at, lane, plan.members, decided)
+      const reached = await findReachedLimit(deps, at, lane, plan.members, decided)
       if (reached === undefined) return openForMessages(deps, at, lane, plan, decided)
       const entry = plan.members.at(-1)
       const ended = toUnansweredDispositions(plan.members, decided, reached.rule)
       if (entry === undefined || !reached.isNews || !isDirectMessage(entry.message))
-        return settleDispositions(deps, lane, [...plan.dispositions, ...ended])
+        return endWithoutTurn(deps, lane, [...plan.dispositions, ...ended])
       // Of several messages the last one is told; access-challenge.ts finds the limit again.
       const others = ended.filter(({ id }) => id !== entry.row.id)
       return openAccessChallenge(
@@ -83,12 +83,12 @@ export async function prepareTurn(
 }
 
 /** Messages end and no turn begins. */
-async function settleDispositions(
+async function endWithoutTurn(
   deps: { readonly db: Db; readonly log: Log; readonly notify: Observer },
   lane: HeldLane,
   dispositions: readonly Disposition[],
 ): Promise<undefined> {
-  if (await openTurn(deps.db, lane, null, dispositions)) notifySkipped(deps, lane, dispositions)
+  if (await openTurn(deps.db, lane, null, dispositions)) notifyOfSkipped(deps, lane, dispositions)
 }
 
 /** Silence is all that ends an exchange of machines: only the operator is told, and a person in private, once. */
@@ -120,18 +120,18 @@ async function resumeOpenTurn(
   const hasMembers = turn.kind !== 'signal' && turn.kind !== 'amendment'
   const edit = turn.kind === 'amendment' ? (lane.messages[0] ?? null) : null
   const ready = {
-    lane: answering(lane, lane.signal),
+    lane: useReplyToOfPause(lane, lane.signal),
     at,
     turn,
     signal: lane.signal,
     edit,
-    ...(hasMembers ? takenRows(lane.messages) : { members: [], joined: new Map() }),
+    ...(hasMembers ? splitMembersAndJoined(lane.messages) : { members: [], joined: new Map() }),
     steps: createStepLog(past.steps),
     journalTurn: past.journalTurn,
     view: past.view,
   }
   const change =
-    turn.kind === 'messages' && !(await isStopped(deps, turn))
+    turn.kind === 'messages' && !(await isRunStopped(deps, turn))
       ? await findChangeSinceStart(deps, ready, past)
       : undefined
   const hasEffect = ready.steps.hasEffect()
@@ -142,7 +142,7 @@ async function resumeOpenTurn(
 }
 
 /** Those it began with, and those that joined it on the way. */
-export function takenRows(rows: readonly WaitingMessage[]): Pick<ReadyTurn, 'members' | 'joined'> {
+export function splitMembersAndJoined(rows: readonly WaitingMessage[]): Pick<ReadyTurn, 'members' | 'joined'> {
   const { entries } = absorbEdits(rows.filter((row) => row.joinedAtPoll === null))
   const joined = new Map<number, Absorbed[]>()
   for (const row of rows) {
@@ -164,7 +164,7 @@ async function findChangeSinceStart(
   const { lane, at, turn, members, joined } = ready
   if (past.isErased) return 'erased'
   const messages = lane.messages.filter((row) => row.event === 'new')
-  const decided = await admissions({ ...deps, db: withoutChainVisits(deps.db) }, at, {
+  const decided = await admitWaitingMessages({ ...deps, db: withoutChainVisits(deps.db) }, at, {
     messages,
     agent: lane.agent,
     takesPart: true,
@@ -179,7 +179,7 @@ async function findChangeSinceStart(
 }
 
 /** Of a stopped run nothing runs again, in company or alone. */
-async function isStopped(deps: { readonly db: Db }, turn: OpenTurn): Promise<boolean> {
+async function isRunStopped(deps: { readonly db: Db }, turn: OpenTurn): Promise<boolean> {
   const [news] = await readRunUpdates(deps.db, [turn.id])
   return news !== undefined && news.stoppedBy !== null
 }
@@ -194,16 +194,20 @@ async function openForMessages(
   const rows = plan.kind === 'run' ? plan.members.flatMap((member) => [member.row, ...member.edits]) : [plan.edit]
   const planned = plan.kind === 'run' ? { members: [...plan.members], joined: new Map() } : undefined
   // Of a dead turn that is tried again some messages had joined it on the way: they are heard where they were heard then.
-  const taken = planned?.members[0]?.row.continuesTurn === true ? takenRows(rows) : planned
+  const taken = planned?.members[0]?.row.continuesTurn === true ? splitMembersAndJoined(rows) : planned
   const lead = taken?.members.at(-1)?.row
-  const isRotated = lead !== undefined && isRotation(deps, lead.message)
+  const isRotated = lead !== undefined && startsNewSession(deps, lead.message)
   const kind =
-    plan.kind === 'amend' ? 'amendment' : lead !== undefined && isControl(lead.message) ? 'control' : 'messages'
-  const turn = await newTurn(deps, at, lane, {
+    plan.kind === 'amend'
+      ? 'amendment'
+      : lead !== undefined && isChatCommandMessage(lead.message)
+        ? 'control'
+        : 'messages'
+  const turn = await createNewTurn(deps, at, lane, {
     kind,
     isRotated,
-    ...(lead !== undefined && kind === 'messages' ? recallFor(at, lead, isRotated) : {}),
-    ...(plan.kind === 'amend' ? unheardBy(plan.edit) : {}),
+    ...(lead !== undefined && kind === 'messages' ? chooseAmbientRecall(at, lead, isRotated) : {}),
+    ...(plan.kind === 'amend' ? forgetDeletedAmbient(plan.edit) : {}),
     parentTurn: lead?.parentTurn ?? null,
     continuesTurn: lead?.continuesTurn ?? false,
     isHung: lead?.isHung ?? false,
@@ -217,7 +221,7 @@ async function openForMessages(
     taskId: lead?.taskId ?? null,
   })
   if (!(await openTurn(deps.db, lane, turn, plan.dispositions))) return undefined
-  notifySkipped(deps, lane, plan.dispositions)
+  notifyOfSkipped(deps, lane, plan.dispositions)
   const past = turn.continuesTurn ? await deps.journal.past(turn.id) : undefined
   const admission = lead === undefined ? undefined : decided.get(lead.id)
   return {
@@ -229,7 +233,7 @@ async function openForMessages(
   }
 }
 
-type Decided = Awaited<ReturnType<typeof admissions>>
+type Decided = Awaited<ReturnType<typeof admitWaitingMessages>>
 
 /** What decided goes into the audit log with the member. */
 export function toNewMember(row: WaitingMessage, ord: number, principal: string | null, decided: Decided): NewMember {
@@ -267,7 +271,7 @@ async function openAccessChallenge(
     taskId: row.taskId,
   }
   if (!(await openTurn(deps.db, lane, turn, dispositions))) return undefined
-  notifySkipped(deps, lane, dispositions)
+  notifyOfSkipped(deps, lane, dispositions)
   return { ...newlyOpened(at, lane, turn), members: [entry] }
 }
 
@@ -277,32 +281,32 @@ async function openForSignal(
   lane: HeldLane,
   signal: WaitingSignal,
 ): Promise<ReadyTurn | undefined> {
-  const again = await rerunTurn(deps, lane, signal)
-  const turn = await newTurn(deps, at, lane, {
+  const again = await findRerunTurn(deps, lane, signal)
+  const turn = await createNewTurn(deps, at, lane, {
     kind: 'signal',
     isRotated: false,
     parentTurn: again,
     continuesTurn: again !== null,
-    principal: signalText(signal, 'principal'),
+    principal: readSignalText(signal, 'principal'),
     runId: null,
     traceId: newTraceId(deps),
     replyTo: null,
     members: [],
     signalId: signal.id,
-    resumes: signalText(signal, 'turn'),
+    resumes: readSignalText(signal, 'turn'),
     // A timer may go off long after its task was over; what comes of it is told like anything else.
-    taskId: endsPause(signal) ? signal.taskId : null,
+    taskId: isPauseEndSignal(signal) ? signal.taskId : null,
   })
   if (!(await openTurn(deps.db, lane, turn, []))) return undefined
   const past = again === null ? undefined : await deps.journal.past(turn.id)
-  return { ...newlyOpened(at, answering(lane, signal), turn, past), signal }
+  return { ...newlyOpened(at, useReplyToOfPause(lane, signal), turn, past), signal }
 }
 
 /** The turn whose journal a decision goes on with; null: its agent has noted itself where it stood. */
-async function rerunTurn(deps: { readonly db: Db }, lane: HeldLane, signal: WaitingSignal): Promise<string | null> {
-  if (!endsApproval(signal)) return null
+async function findRerunTurn(deps: { readonly db: Db }, lane: HeldLane, signal: WaitingSignal): Promise<string | null> {
+  if (!isApprovalEndSignal(signal)) return null
   const asked = await loadPendingAction(deps.db, lane.tenant, String(signal.payload['id'] ?? ''))
-  return readRerun(asked?.resume ?? null) === undefined ? null : signalText(signal, 'turn')
+  return readStoredRerun(asked?.resume ?? null) === undefined ? null : readSignalText(signal, 'turn')
 }
 
 type TurnSeed = Omit<
@@ -320,7 +324,7 @@ type SessionDeps = {
 }
 
 /** The session map: one session per conversation, a new one after a long silence or on command. */
-async function newTurn(
+async function createNewTurn(
   deps: SessionDeps,
   at: GatewayConnection,
   lane: HeldLane,
@@ -375,20 +379,20 @@ function chooseHistoryView(
 }
 
 /** Where a paused run was asked is where it answers; what was said in other places meanwhile does not move it. */
-function answering(lane: HeldLane, signal: WaitingSignal | null): HeldLane {
-  const replyTo = signal !== null && endsPause(signal) ? signal.payload['reply_to'] : undefined
+function useReplyToOfPause(lane: HeldLane, signal: WaitingSignal | null): HeldLane {
+  const replyTo = signal !== null && isPauseEndSignal(signal) ? signal.payload['reply_to'] : undefined
   return typeof replyTo === 'object' && replyTo !== null && !Array.isArray(replyTo)
     ? { ...lane, replyTo: replyTo as JsonObject }
     : lane
 }
 
 /** Facts of the run that waited. A plain timer belongs to no person: what it carries is the agent's own. */
-function signalText(signal: WaitingSignal, key: 'principal' | 'turn'): string | null {
-  const value = endsPause(signal) ? signal.payload[key] : undefined
+function readSignalText(signal: WaitingSignal, key: 'principal' | 'turn'): string | null {
+  const value = isPauseEndSignal(signal) ? signal.payload[key] : undefined
   return typeof value === 'string' && value !== '' ? value : null
 }
 
-function notifySkipped(
+function notifyOfSkipped(
   deps: { readonly log: Log; readonly notify: Observer },
   lane: HeldLane,
   dispositions: readonly Disposition[],
@@ -402,7 +406,7 @@ function notifySkipped(
   }
 }
 
-export function isRotation(
+export function startsNewSession(
   deps: { readonly turnPolicy: TurnPolicy },
   message: Pick<NormalizedMessage, 'channel'>,
 ): boolean {
@@ -413,7 +417,7 @@ export function isRotation(
 // What waits in a lane is addressed to its agent by name, whichever recipient the adapter chose.
 
 /** Where one agent alone answers, its adapter has named it already. */
-export function addressRows<Row extends Pick<WaitingMessage, 'message'>>(
+export function addressMessagesToAgent<Row extends Pick<WaitingMessage, 'message'>>(
   at: GatewayConnection,
   agent: string,
   rows: readonly Row[],

@@ -60,7 +60,7 @@ export function newlyOpened(at: GatewayConnection, lane: HeldLane, turn: NewTurn
 }
 
 /** A turn that the claimed lane did not have yet has just been opened. */
-export function isFirstTry({ lane }: Pick<ReadyTurn, 'lane'>): boolean {
+export function isNewlyOpenedTurn({ lane }: Pick<ReadyTurn, 'lane'>): boolean {
   return lane.openTurn === null
 }
 

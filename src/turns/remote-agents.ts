@@ -5,7 +5,7 @@ import { type CallerContext, callerContextSchema } from '../contract/caller.ts'
 import { type NormalizedMessage, parseAddress } from '../contract/index.ts'
 import type { JournalStore } from '../db/journal.ts'
 import type { Attestor } from '../identity/attestor.ts'
-import { type AgentChain, callerHeaders, nextAgentChain, nextHop, topOfChain } from '../identity/call-chain.ts'
+import { type AgentChain, callerHeaders, nextAgentChain, nextHop, startCallerContext } from '../identity/call-chain.ts'
 import { readJrd } from '../identity/webfinger.ts'
 import type { Fields, JsonObject } from '../lib/json-value.ts'
 import type { SafeFetch } from '../lib/safe-fetch-port.ts'
@@ -35,7 +35,7 @@ export function createRemoteAgentCaller(
   position: ChainPosition,
 ): RemoteCaller {
   return {
-    fetch: leasedFetch(lease, deps.fenceFetch(lease.isHeld)),
+    fetch: createLeasedFetch(lease, deps.fenceFetch(lease.isHeld)),
     guarded: fetchWhileLeased(deps.guardedFetch, lease),
     attest: deps.attestor.attest,
     next: (address) => resolveNextHop(deps.host, position, address),
@@ -60,8 +60,8 @@ async function resolveNextHop(
   { agent, chain, root }: ChainPosition,
   address: string | undefined,
 ): Promise<NextHop> {
-  const { caller = topOfChain(root), link } = chain
-  if (isCaller(caller, address)) return { ok: false, code: 'gw:agent_loop' }
+  const { caller = startCallerContext(root), link } = chain
+  if (isAddressOfCaller(caller, address)) return { ok: false, code: 'gw:agent_loop' }
   const next = nextAgentChain(link, { isFromAgent: link !== undefined || caller.chain_depth > 0 })
   if (!next.ok) return { ok: false, code: next.code }
   // A peer that counts lower does not make the chain shorter.
@@ -73,7 +73,7 @@ async function resolveNextHop(
 }
 
 /** Asking back the agent that waits for us. Of others we know no more than their root; they know themselves. */
-function isCaller({ caller_agent, caller_host }: CallerContext, address: string | undefined): boolean {
+function isAddressOfCaller({ caller_agent, caller_host }: CallerContext, address: string | undefined): boolean {
   const asked = address === undefined ? undefined : parseAddress(address)
   if (asked === undefined || caller_agent === null || !URL.canParse(caller_host)) return false
   return asked.local === caller_agent && asked.domain === new URL(caller_host).hostname
@@ -92,7 +92,7 @@ function fetchWhileLeased({ pins, fetch }: SafeFetch, { isHeld, untilHeld }: Tur
 // A request waits until the turn's lease is safely ours.
 
 /** `send` asks once more at the first byte. */
-export function leasedFetch({ untilHeld }: Pick<Lease, 'untilHeld'>, send: typeof fetch): typeof fetch {
+export function createLeasedFetch({ untilHeld }: Pick<Lease, 'untilHeld'>, send: typeof fetch): typeof fetch {
   return async (input, init) => {
     await untilHeld()
     return send(input, init)
@@ -123,7 +123,7 @@ export function createTurnChain(
 }
 
 /** For what is stored: unchanged at the top of a chain. */
-export function payloadWithChain(payload: JsonObject, { caller, link }: TurnChain): JsonObject {
+export function addChainToPayload(payload: JsonObject, { caller, link }: TurnChain): JsonObject {
   if (link === undefined && (caller === undefined || caller.chain_depth === 0)) return payload
   return {
     ...payload,
@@ -132,7 +132,7 @@ export function payloadWithChain(payload: JsonObject, { caller, link }: TurnChai
 }
 
 /** What was stored, taken apart again. */
-export function carriedChain(payload: JsonObject): {
+export function takeChainFromPayload(payload: JsonObject): {
   readonly chain: TurnChain | undefined
   readonly rest: JsonObject
 } {
@@ -164,13 +164,17 @@ type CancelRemoteContext = {
 }
 
 /** A remote agent that cannot be told changes nothing about the stop. */
-export async function recallRemotes(deps: TurnServices, ready: ReadyTurn, context: CancelRemoteContext): Promise<void> {
+export async function cancelRemoteTasks(
+  deps: TurnServices,
+  ready: ReadyTurn,
+  context: CancelRemoteContext,
+): Promise<void> {
   const { turn, lane, journalTurn } = ready
   const calls = listUnfinishedCalls(await deps.journal.remoteSteps(journalTurn))
   const signal = AbortSignal.any([context.signal, AbortSignal.timeout(patienceMs)])
   await Promise.all(
     calls.map(async ({ prefix, opened, asked }) => {
-      const agent = deps.agents.get(askedAgent(prefix) ?? lane.agent)
+      const agent = deps.agents.get(readAskedAgent(prefix) ?? lane.agent)
       if (agent?.cancelRemote === undefined) return
       const position = { agent: agent.slug, chain: context.chain, root: turn.id }
       const { fetch, guarded, next } = createRemoteAgentCaller(deps, context.lease, position)
@@ -190,7 +194,7 @@ type UnfinishedCall = { readonly prefix: string; readonly opened: unknown; reado
 
 /** What was asked and not answered; the steps of one call share what stands before their names. */
 function listUnfinishedCalls(steps: Steps): readonly UnfinishedCall[] {
-  const prefixes = [...new Set(steps.map(({ step }) => stepPrefix(step)))]
+  const prefixes = [...new Set(steps.map(({ step }) => readStepPrefix(step)))]
   return prefixes.flatMap((prefix) => {
     const findRemoteStep = (name: string) => steps.find(({ step }) => step.startsWith(`${prefix}remote ${name}`))
     const [opened, asked, answer] = ['agent', 'message', 'answer'].map(findRemoteStep)
@@ -201,11 +205,11 @@ function listUnfinishedCalls(steps: Steps): readonly UnfinishedCall[] {
   })
 }
 
-function stepPrefix(step: string): string {
+function readStepPrefix(step: string): string {
   return step.slice(0, step.lastIndexOf('/') + 1)
 }
 
 /** The last one that was asked on the way; undefined: the turn's own. */
-function askedAgent(prefix: string): string | undefined {
+function readAskedAgent(prefix: string): string | undefined {
   return prefix === '' ? undefined : prefix.split('/').at(-2)?.split(':')[0]
 }

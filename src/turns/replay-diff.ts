@@ -5,7 +5,7 @@ import type { ValidationScope } from '../contract/validate-message.ts'
 import type { SentCall, StoredMember } from '../db/replay.ts'
 import type { WaitingMessage } from '../db/turn-rows.ts'
 import { storedRawToRequest } from '../inbound/receive.ts'
-import { checkEvent } from '../inbound/store-events.ts'
+import { validateAndCleanEvent } from '../inbound/store-events.ts'
 import { GatewayError } from '../lib/errors.ts'
 import type { Json, JsonObject } from '../lib/json-value.ts'
 import type { Log } from '../lib/log.ts'
@@ -18,9 +18,9 @@ export type ReadAgain =
 
 type ReadDeps = { readonly validation: Extract<ValidationScope, { from: 'adapter' }>; readonly log: Log }
 
-export async function readAgain(deps: ReadDeps, at: GatewayConnection, member: StoredMember): Promise<ReadAgain> {
+export async function normalizeAgain(deps: ReadDeps, at: GatewayConnection, member: StoredMember): Promise<ReadAgain> {
   const { message, replyTo, raw } = member
-  if (raw === null && message === null) throw erased()
+  if (raw === null && message === null) throw contentErasedError()
   const stored = message === null || replyTo === null ? undefined : { ...member, message, replyTo }
   const today = raw === null ? undefined : await normalizeRawBlob(deps, at, member, raw)
   if (stored === undefined) {
@@ -29,7 +29,7 @@ export async function readAgain(deps: ReadDeps, at: GatewayConnection, member: S
   }
   if (today === undefined)
     return { kind: 'message', row: stored, note: 'the stored message was used, not its original' }
-  const isWhole = raw !== null && !isIncomplete(raw)
+  const isWhole = raw !== null && !isRawIncomplete(raw)
   if (today.kind === 'rejected_event')
     return isWhole ? today : { kind: 'message', row: stored, note: 'its original was kept without some of its content' }
   if (isSameMessage(stored, today.row)) return today
@@ -46,7 +46,7 @@ async function normalizeRawBlob(
 ): Promise<ReadAgain | undefined> {
   const { channel, recipient_capabilities } = member.message ?? {}
   const kept = { subject: member.subject, caller: channel?.caller, agentChain: recipient_capabilities?.agent_chain }
-  const verified = await at.adapter.reread?.(storedRawToRequest(raw, receivedAt(member)), at.connection, kept)
+  const verified = await at.adapter.reread?.(storedRawToRequest(raw, receivedAtMs(member)), at.connection, kept)
   if (verified === undefined) return undefined
   if (verified.kind === 'unreadable') return { kind: 'rejected_event', outcome: 'dead', reason: verified.reason }
   if (verified.kind !== 'read') return undefined
@@ -55,7 +55,7 @@ async function normalizeRawBlob(
     events.find((each) => each.kind === 'message' && isSameStoredMessage(member, each.message.id)) ?? events[0]
   if (event === undefined) return { kind: 'rejected_event', outcome: 'ignored', reason: 'says_nothing' }
   if (event.kind === 'ignored') return { kind: 'rejected_event', outcome: 'ignored', reason: event.reason }
-  const checked = checkEvent(deps, event)
+  const checked = validateAndCleanEvent(deps, event)
   if (checked.kind === 'rejected_event')
     return { kind: 'rejected_event', outcome: checked.state, reason: checked.reason }
   const { raw: _original, ...message } = checked.event.message
@@ -84,12 +84,12 @@ function isSameStoredMessage({ messageId }: StoredMember, id: string): boolean {
   return messageId === null || messageId === id
 }
 
-function receivedAt({ message, receivedAt: stored }: StoredMember): number {
+function receivedAtMs({ message, receivedAt: stored }: StoredMember): number {
   return Date.parse(message?.received_at ?? stored)
 }
 
 /** Secrets were taken out of it, or it was too large to keep: what it says now is not what arrived. */
-function isIncomplete(raw: JsonObject): boolean {
+function isRawIncomplete(raw: JsonObject): boolean {
   return 'omitted' in raw || JSON.stringify(raw).includes('[redacted]')
 }
 
@@ -109,7 +109,7 @@ function toComparableJson({ message, agent, subject, replyTo }: WaitingMessage):
   return JSON.parse(JSON.stringify({ ...message, agent, subject, replyTo }))
 }
 
-function erased(): GatewayError {
+function contentErasedError(): GatewayError {
   return new GatewayError(
     'content_erased',
     '[replay] the content of this message was erased, by retention or by its author; it cannot be run again',
@@ -144,7 +144,7 @@ export function describeAccount({ outcome, reason, calls, timers }: Account): re
 export function diffLines(before: readonly string[], after: readonly string[]): readonly string[] {
   if (before.length > maxLines || after.length > maxLines)
     return [...before.map((line) => `-${line}`), ...after.map((line) => `+${line}`)]
-  const common = commonLengths(before, after)
+  const common = computeCommonLengths(before, after)
   const lines: string[] = []
   let old = 0
   let now = 0
@@ -177,23 +177,23 @@ export function formatSortedJson(value: unknown): string {
 }
 
 function fieldLines(value: Json, indent: string): readonly string[] {
-  if (typeof value !== 'object' || value === null) return scalarLines('', value, indent)
+  if (typeof value !== 'object' || value === null) return formatScalarLines('', value, indent)
   return Object.entries(value)
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
     .flatMap(([key, field]) =>
       typeof field === 'object' && field !== null
         ? [`${indent}${key}:`, ...fieldLines(field, `${indent}  `)]
-        : scalarLines(`${key}: `, field, indent),
+        : formatScalarLines(`${key}: `, field, indent),
     )
 }
 
-function scalarLines(label: string, value: Json, indent: string): readonly string[] {
+function formatScalarLines(label: string, value: Json, indent: string): readonly string[] {
   const [first = '', ...rest] = String(value).split('\n')
   return [`${indent}${label}${first}`, ...rest.map((line) => `${indent}  ${line}`)]
 }
 
 /** Length of the longest common rest of both, from each pair of places on. */
-function commonLengths(before: readonly string[], after: readonly string[]): readonly Uint16Array[] {
+function computeCommonLengths(before: readonly string[], after: readonly string[]): readonly Uint16Array[] {
   const rows = Array.from({ length: before.length + 1 }, () => new Uint16Array(after.length + 1))
   for (let old = before.length - 1; old >= 0; old -= 1) {
     for (let now = after.length - 1; now >= 0; now -= 1) {

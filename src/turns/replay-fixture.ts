@@ -24,13 +24,13 @@ export type Fixture = {
   readonly sent: readonly SentCall[]
 }
 
-export function cleanedFixture(stored: Stored, wish: Exclude<FixtureRequest, 'none'>): Fixture {
+export function cleanFixture(stored: Stored, wish: Exclude<FixtureRequest, 'none'>): Fixture {
   const names = createPseudonyms(wish === 'with_text')
   const messages = stored.members.flatMap(({ message }) => (message === null ? [] : [message]))
   const history = stored.history.map(toHistoricalMessage).filter((turn) => turn !== undefined)
   // First every person is given a name, then texts are cleaned: a name may be said before its bearer speaks.
-  for (const { sender } of [...history, ...messages]) meet(names, sender)
-  for (const message of messages) meetMessage(names, message)
+  for (const { sender } of [...history, ...messages]) registerSender(names, sender)
+  for (const message of messages) registerMessage(names, message)
   return {
     v: 1,
     channel: stored.connection.split('/')[0] ?? '',
@@ -46,7 +46,7 @@ export function cleanedFixture(stored: Stored, wish: Exclude<FixtureRequest, 'no
   }
 }
 
-function meet(names: Pseudonyms, { address, display_name, profile, identities = [] }: Sender): void {
+function registerSender(names: Pseudonyms, { address, display_name, profile, identities = [] }: Sender): void {
   const person = names.person(address)
   const aliases = [
     display_name,
@@ -59,7 +59,7 @@ function meet(names: Pseudonyms, { address, display_name, profile, identities = 
   for (const alias of aliases) names.alias(alias, person)
 }
 
-function meetMessage(names: Pseudonyms, { id, thread_id, sender, channel }: StoredMessage): void {
+function registerMessage(names: Pseudonyms, { id, thread_id, sender, channel }: StoredMessage): void {
   names.alias(channel?.sender_id, names.person(sender.address))
   for (const mention of channel?.mentions ?? []) names.person(mention.subject ?? mention.text)
   names.id('conversation', channel?.external_conversation_id ?? thread_id)
@@ -217,11 +217,11 @@ function createPseudonyms(keepsText: boolean): Pseudonyms {
   const replaceInText = (value: string): string => {
     const exact = known.get(value)
     if (exact !== undefined) return exact
-    return keepsText ? withoutNames(known, redactSecretText(value)) : fillerLike(value)
+    return keepsText ? replaceNames(known, redactSecretText(value)) : replaceByFiller(value)
   }
   const replaceInJson = (value: Json): Json => {
     if (typeof value === 'string') return replaceInText(value)
-    if (typeof value === 'number') return isTelling(known, value) ? 1_000_000 : value
+    if (typeof value === 'number') return isIdentifyingNumber(known, value) ? 1_000_000 : value
     if (Array.isArray(value)) return value.map(replaceInJson)
     if (typeof value !== 'object' || value === null) return value
     return Object.fromEntries(
@@ -243,23 +243,23 @@ function createPseudonyms(keepsText: boolean): Pseudonyms {
 }
 
 /** Letters become filler and digits zeros; case, blanks, punctuation and a leading command stay. */
-function fillerLike(text: string): string {
+function replaceByFiller(text: string): string {
   const command = /^\/\w+/.exec(text)?.[0] ?? ''
   let at = 0
-  const letter = (original: string): string => {
+  const nextFillerLetter = (original: string): string => {
     const next = filler[at % filler.length] ?? 'x'
     at += 1
     return original === original.toLowerCase() ? next : next.toUpperCase()
   }
-  return command + text.slice(command.length).replace(/\p{L}/gu, letter).replace(/\p{N}/gu, '0')
+  return command + text.slice(command.length).replace(/\p{L}/gu, nextFillerLetter).replace(/\p{N}/gu, '0')
 }
 
 function redactSecretText(value: string): string {
   return String(redactRaw({ value })['value'] ?? '')
 }
 
-function withoutNames(known: ReadonlyMap<string, string>, value: string): string {
-  const originals = [...known.keys()].filter((each) => each.length >= shortestName).toSorted(byLength)
+function replaceNames(known: ReadonlyMap<string, string>, value: string): string {
+  const originals = [...known.keys()].filter((each) => each.length >= shortestName).toSorted(compareByLength)
   let cleaned = value
   for (const original of originals) {
     const word = new RegExp(`(?<![\\p{L}\\p{N}])${escapeRegExp(original)}(?![\\p{L}\\p{N}])`, 'giu')
@@ -269,11 +269,11 @@ function withoutNames(known: ReadonlyMap<string, string>, value: string): string
 }
 
 /** A person's id as a number, or one long enough to be a telephone number or an account. */
-function isTelling(known: ReadonlyMap<string, string>, value: number): boolean {
+function isIdentifyingNumber(known: ReadonlyMap<string, string>, value: number): boolean {
   return known.has(String(value)) || Math.abs(value) >= 100_000
 }
 
-function byLength(one: string, other: string): number {
+function compareByLength(one: string, other: string): number {
   return other.length - one.length
 }
 

@@ -10,15 +10,15 @@ import { createReplayDb, findReplay, type Stored } from '../db/replay.ts'
 import type { HeldLane, OpenTurn, TurnEnd, WaitingMessage } from '../db/turn-rows.ts'
 import { GatewayError, isGatewayError } from '../lib/errors.ts'
 import type { IdSource } from '../lib/ids.ts'
-import { admissions } from './admit.ts'
-import { answeredEnd, deadEnd } from './end-turn.ts'
+import { admitWaitingMessages } from './admit.ts'
+import { endAnsweredTurn, endDeadTurn } from './end-turn.ts'
 import type { GatewayConnection } from './gateway-connection.ts'
 import type { Lease } from './leases.ts'
 import { type Admission, planTurn, type TurnPlan } from './plan-turn.ts'
-import { addressRows } from './prepare-turn.ts'
+import { addressMessagesToAgent } from './prepare-turn.ts'
 import type { ReadyTurn } from './ready-turn.ts'
-import { type Account, describeAccount, diffLines, formatSortedJson, readAgain } from './replay-diff.ts'
-import { cleanedFixture, type Fixture, type FixtureRequest } from './replay-fixture.ts'
+import { type Account, describeAccount, diffLines, formatSortedJson, normalizeAgain } from './replay-diff.ts'
+import { cleanFixture, type Fixture, type FixtureRequest } from './replay-fixture.ts'
 import { createTurnErrors } from './run-log.ts'
 import { runAgent } from './run-turn.ts'
 import type { TurnServices } from './services.ts'
@@ -46,9 +46,9 @@ export async function replay(deps: ReplayServices, id: string, { fixture }: Repl
   if (stored === undefined)
     throw new GatewayError('not_found', '[replay] no stored message, turn or delivery has this id')
   const at = findReplayConnection(deps, stored)
-  refuseWhatNeverRan(stored)
+  requireAgentTurn(stored)
   const before = replayAccount(stored)
-  const { today, steps, notes } = await runAgain(deps, at, stored)
+  const { today, steps, notes } = await runTurnAgain(deps, at, stored)
   return {
     turnId: stored.turn?.id ?? null,
     inboxIds: stored.members.map((member) => member.id),
@@ -60,7 +60,7 @@ export async function replay(deps: ReplayServices, id: string, { fixture }: Repl
     today,
     steps,
     notes,
-    ...(fixture === 'none' ? {} : { fixture: cleanedFixture(stored, fixture) }),
+    ...(fixture === 'none' ? {} : { fixture: cleanFixture(stored, fixture) }),
   }
 }
 
@@ -76,7 +76,7 @@ function findReplayConnection(
   )
 }
 
-function refuseWhatNeverRan({ turn }: Stored): void {
+function requireAgentTurn({ turn }: Stored): void {
   if (turn?.kind === 'amendment')
     throw new GatewayError('conflict', '[replay] an edit of an earlier message: it was recorded, and no agent ran')
   if (turn?.kind === 'control')
@@ -120,9 +120,9 @@ export type RecordedJournal = {
 function createRecordedJournal(steps: readonly RecordedStep[], stop: (reason: GatewayError) => void): RecordedJournal {
   const replayed: string[] = []
   const wouldRun: string[] = []
-  const wouldBegin = (step: string): never => {
+  const stopAtUnrecordedStep = (step: string): never => {
     wouldRun.push(step)
-    const reason = notRecorded(steps, step)
+    const reason = notRecordedError(steps, step)
     stop(reason)
     throw reason
   }
@@ -132,7 +132,7 @@ function createRecordedJournal(steps: readonly RecordedStep[], stop: (reason: Ga
     reach(step) {
       const found = steps.find((each) => each.step === step)
       if (found === undefined || found.state === 'undone' || (!found.isEffect && found.state !== 'finished'))
-        return wouldBegin(step)
+        return stopAtUnrecordedStep(step)
       replayed.push(step)
       return found
     },
@@ -140,7 +140,7 @@ function createRecordedJournal(steps: readonly RecordedStep[], stop: (reason: Ga
   const journal: JournalStore = {
     async begin({ step }, { isIdempotent }) {
       replayed.splice(replayed.indexOf(step), 1)
-      if (isIdempotent) return wouldBegin(step)
+      if (isIdempotent) return stopAtUnrecordedStep(step)
       replayed.push(step)
       return { kind: 'unknown', error: steps.find((each) => each.step === step)?.error ?? null }
     },
@@ -150,15 +150,15 @@ function createRecordedJournal(steps: readonly RecordedStep[], stop: (reason: Ga
     // A replay tells remote agents nothing.
     remoteSteps: async () => [],
   }
-  const isUnused = ({ step }: RecordedStep): boolean => !replayed.includes(step) && !wouldRun.includes(step)
+  const isStepUnused = ({ step }: RecordedStep): boolean => !replayed.includes(step) && !wouldRun.includes(step)
   return {
     journal,
     log,
-    report: () => ({ replayed, wouldRun, unused: [...new Set(steps.filter(isUnused).map(({ step }) => step))] }),
+    report: () => ({ replayed, wouldRun, unused: [...new Set(steps.filter(isStepUnused).map(({ step }) => step))] }),
   }
 }
 
-function notRecorded(steps: readonly RecordedStep[], step: string): GatewayError {
+function notRecordedError(steps: readonly RecordedStep[], step: string): GatewayError {
   const name = step.split(':')[0]
   const isKnownByName = steps.some((each) => each.step.split(':')[0] === name)
   const why = isKnownByName ? 'the journal has it with other arguments only' : 'the journal does not have it'
@@ -175,8 +175,8 @@ type ReplayServices = TurnServices & { readonly validation: Extract<ValidationSc
 type Ready = { readonly ready: ReadyTurn; readonly notes: readonly string[] }
 type Ended = { readonly ended: Account; readonly notes: readonly string[] }
 
-async function runAgain(deps: ReplayServices, at: GatewayConnection, stored: Stored): Promise<Replayed> {
-  const prepared = await prepareAgain(deps, at, stored)
+async function runTurnAgain(deps: ReplayServices, at: GatewayConnection, stored: Stored): Promise<Replayed> {
+  const prepared = await prepareTurnAgain(deps, at, stored)
   const stop = new AbortController()
   const recorded = createRecordedJournal(stored.steps, (reason) => stop.abort(reason))
   if ('ended' in prepared) return { today: prepared.ended, steps: recorded.report(), notes: prepared.notes }
@@ -200,7 +200,7 @@ async function runAgain(deps: ReplayServices, at: GatewayConnection, stored: Sto
   // What finishes a growing reply may be written otherwise than what stands alone.
   const live = stored.hasLive ? { live: { clientId: '', text: '' } } : {}
   const ready = { ...prepared.ready, ...live, steps: recorded.log }
-  const today = await runToItsEnd(safeDeps, ready, stop.signal)
+  const today = await runAndAccount(safeDeps, ready, stop.signal)
   return { today, steps: recorded.report(), notes: prepared.notes }
 }
 
@@ -216,23 +216,23 @@ function withoutPast(turnId: string): Pick<ReadyTurn, 'joined' | 'steps' | 'jour
   return { joined: new Map(), steps: createStepLog(), journalTurn: turnId }
 }
 
-async function prepareAgain(deps: ReplayServices, at: GatewayConnection, stored: Stored): Promise<Ready | Ended> {
+async function prepareTurnAgain(deps: ReplayServices, at: GatewayConnection, stored: Stored): Promise<Ready | Ended> {
   const notes: string[] = []
   const rows: WaitingMessage[] = []
   for (const member of stored.members) {
-    const read = await readAgain(deps, at, member)
+    const read = await normalizeAgain(deps, at, member)
     if (read.kind === 'rejected_event') return { ended: accountWithoutCalls(read.outcome, read.reason), notes }
     if (read.note !== undefined) notes.push(`message ${member.id}: ${read.note}`)
     rows.push(read.row)
   }
-  const lane = createReplayLane(deps, stored, addressRows(at, rows.at(-1)?.agent ?? stored.agent, rows))
+  const lane = createReplayLane(deps, stored, addressMessagesToAgent(at, rows.at(-1)?.agent ?? stored.agent, rows))
   if (stored.signal !== null) {
     const turn = createReplayTurn(deps, stored, lane, null)
     return { ready: { lane, at, turn, ...withoutPast(turn.id), members: [], signal: stored.signal, edit: null }, notes }
   }
-  const decided = await admissions({ ...deps, db: withoutChainVisits(deps.db) }, at, lane)
+  const decided = await admitWaitingMessages({ ...deps, db: withoutChainVisits(deps.db) }, at, lane)
   const plan = planTurn(lane, decided, deps.turnPolicy.merge)
-  if (plan.kind !== 'run') return { ended: withoutTurn(plan, decided), notes }
+  if (plan.kind !== 'run') return { ended: accountWithoutRun(plan, decided), notes }
   const taken = plan.members.reduce((sum, member) => sum + 1 + member.edits.length, 0)
   if (taken < rows.length) notes.push(`today ${taken} of its ${rows.length} messages would share a turn`)
   const replyTo = plan.members.at(-1)?.row.replyTo ?? lane.replyTo
@@ -252,9 +252,9 @@ async function prepareAgain(deps: ReplayServices, at: GatewayConnection, stored:
 }
 
 /** A plan that runs no agent: what would become of the message instead. */
-function withoutTurn(
+function accountWithoutRun(
   plan: Exclude<TurnPlan, { kind: 'run' }>,
-  decided: Awaited<ReturnType<typeof admissions>>,
+  decided: Awaited<ReturnType<typeof admitWaitingMessages>>,
 ): Account {
   switch (plan.kind) {
     case 'settle':
@@ -275,7 +275,7 @@ function replayAccessChallenge(admission: Admission | undefined): Account {
     : accountWithoutCalls('refused', admission?.kind === 'refused' ? admission.reason : null)
 }
 
-async function runToItsEnd(deps: TurnServices, ready: ReadyTurn, stop: AbortSignal): Promise<Account> {
+async function runAndAccount(deps: TurnServices, ready: ReadyTurn, stop: AbortSignal): Promise<Account> {
   // No other process wants this turn: the lease only carries the stop.
   const lease: Lease = {
     signal: stop,
@@ -291,11 +291,11 @@ async function runToItsEnd(deps: TurnServices, ready: ReadyTurn, stop: AbortSign
       show() {},
       errors: createTurnErrors(deps, ready),
     })
-    return turnEndAccount(await answeredEnd(deps, ready, result, 0))
+    return turnEndAccount(await endAnsweredTurn(deps, ready, result, 0))
   } catch (error) {
     if (isGatewayError(error, 'replay_stopped')) return accountWithoutCalls('stopped', error.message)
     if (isGatewayError(error, 'agent_unknown')) throw error
-    return turnEndAccount(await deadEnd(deps, ready, isGatewayError(error) ? error.code : 'agent_failed'))
+    return turnEndAccount(await endDeadTurn(deps, ready, isGatewayError(error) ? error.code : 'agent_failed'))
   }
 }
 

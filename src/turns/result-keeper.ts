@@ -51,7 +51,7 @@ export function createResultKeeper({ log, random, leaseMs }: ResultKeeperDeps): 
 }
 
 /** Knows which results of one turn are still on their way: whatever ends the turn waits for them. */
-export function trackResults(store: StoreWithRetry): {
+export function trackOpenResults(store: StoreWithRetry): {
   readonly store: StoreWithRetry
   readonly settled: () => Promise<void>
 } {
@@ -62,8 +62,8 @@ export function trackResults(store: StoreWithRetry): {
       // What has not begun has no result.
       if (what === undefined) return storing
       open.add(storing)
-      const dropStoring = (): void => void open.delete(storing)
-      storing.then(dropStoring, dropStoring)
+      const dropSettledResult = (): void => void open.delete(storing)
+      storing.then(dropSettledResult, dropSettledResult)
       return storing
     },
     async settled() {

@@ -1,10 +1,10 @@
 // Run control: a stop, or messages that the busy policy lets in, reach a run while it goes on; those that wait are told so.
 
-import { runStopped, type StopCause, steeredType, stopCause } from '../agents/loop/interrupts.ts'
+import { readStopCause, runStoppedError, type StopCause, steeredType } from '../agents/loop/interrupts.ts'
 import type { Envelope } from '../contract/gateway-events.ts'
 import { type NormalizedResponse, textPart } from '../contract/index.ts'
 import type { WaitNotice } from '../db/live.ts'
-import { notifyWaiting, openLiveReply } from '../db/live.ts'
+import { openLiveReply, storeWaitNotice } from '../db/live.ts'
 import { appendRunEvents, cancelRun, interruptedBy } from '../db/runs.ts'
 import type { WaitingMessage } from '../db/turn-rows.ts'
 import { joinTurn, listWaitingMessages } from '../db/turns.ts'
@@ -15,10 +15,10 @@ import { type Sentence, say } from '../locales/say.ts'
 import { partsText } from '../markdown/index.ts'
 import { renderCalls } from '../outbound/render.ts'
 import { userEnvelope } from '../sessions/transcript.ts'
-import { type AdmissionServices, admissions } from './admit.ts'
-import { type Absorbed, type Admission, mayJoin } from './plan-turn.ts'
-import { addressRows, isRotation, toNewMember } from './prepare-turn.ts'
-import { getRunId, isFirstTry, type ReadyTurn } from './ready-turn.ts'
+import { type AdmissionServices, admitWaitingMessages } from './admit.ts'
+import { type Absorbed, type Admission, listJoinable } from './plan-turn.ts'
+import { addressMessagesToAgent, startsNewSession, toNewMember } from './prepare-turn.ts'
+import { getRunId, isNewlyOpenedTurn, type ReadyTurn } from './ready-turn.ts'
 import { createRunRecorder, type RunRecorder } from './run-log.ts'
 import type { TurnServices } from './services.ts'
 import type { TurnPolicy } from './turn-policy.ts'
@@ -30,7 +30,7 @@ export type RunControl = {
   readonly onStopped: (by: string) => GatewayError
   readonly cause: () => StopCause | undefined
   /** `fetchFiles`: their files are fetched before the agent hears of them. */
-  readonly hear: (fetchFiles: Parameters<typeof steer>[3]) => Promise<Envelope | undefined>
+  readonly hear: (fetchFiles: Parameters<typeof joinMessagesAsSteeringLine>[3]) => Promise<Envelope | undefined>
   readonly end: () => void
 }
 
@@ -39,47 +39,49 @@ export function openRunControl(deps: TurnServices, ready: ReadyTurn): RunControl
   const busy = deps.agents.get(lane.agent)?.busy ?? 'queue'
   let questions = 0
   const stopping = new AbortController()
-  const onStopped = (by: string): GatewayError => {
-    const error = runStopped(by === interruptedBy ? 'interrupt' : 'stop')
+  const abortRunAsStopped = (by: string): GatewayError => {
+    const error = runStoppedError(by === interruptedBy ? 'interrupt' : 'stop')
     stopping.abort(error)
     return error
   }
   const recorder = createRunRecorder({
     tryId: lane.epoch,
-    isFirstTry: isFirstTry(ready),
+    isFirstTry: isNewlyOpenedTurn(ready),
     append: (events) => appendRunEvents(deps.db, lane, turn.id, turn.attempt, events),
     onStored({ stoppedBy }) {
       deps.wakeups.events.notify()
       if (turn.taskId !== null) deps.watchers.reportProgress(turn.taskId)
-      if (stoppedBy !== null) onStopped(stoppedBy)
+      if (stoppedBy !== null) abortRunAsStopped(stoppedBy)
     },
   })
   /** A message of the owner is worth more than the answer to their last one; another person's waits. */
-  const giveWay = async (): Promise<void> => {
+  const interruptForOwnersMessage = async (): Promise<void> => {
     if (stopping.signal.aborted || !(await hasOwnersMessage(deps, ready))) return
     const outcome = await cancelRun(deps.db, turn.id, interruptedBy)
-    if (outcome?.kind === 'stopping') onStopped(interruptedBy)
+    if (outcome?.kind === 'stopping') abortRunAsStopped(interruptedBy)
   }
   const isMarking = deps.agents.get(lane.agent)?.receipts !== false
   let acknowledge: (() => void) | undefined
   const end = deps.runWatch.watch(turn.id, ({ stoppedBy, hasWaiting }) => {
-    if (stoppedBy !== null) onStopped(stoppedBy)
-    else if (hasWaiting && busy === 'interrupt') giveWay().catch(() => {})
+    if (stoppedBy !== null) abortRunAsStopped(stoppedBy)
+    else if (hasWaiting && busy === 'interrupt') interruptForOwnersMessage().catch(() => {})
     else if (hasWaiting && busy !== 'interrupt') {
-      acknowledge ??= createReceipts(deps, ready, { busy, isMarking, emit: recorder.emit })
+      acknowledge ??= createReceiptNotifier(deps, ready, { busy, isMarking, emit: recorder.emit })
       acknowledge()
     }
   })
   return {
     stop: stopping.signal,
     recorder,
-    onStopped,
-    cause: () => stopCause(stopping.signal),
+    onStopped: abortRunAsStopped,
+    cause: () => readStopCause(stopping.signal),
     async hear(fetchFiles) {
       questions += 1
-      if (busy === 'interrupt') await giveWay()
+      if (busy === 'interrupt') await interruptForOwnersMessage()
       // What joined an earlier try is heard again, also when its agent takes nothing in any more.
-      return busy === 'steer' || ready.joined.size > 0 ? steer(deps, ready, questions, fetchFiles) : undefined
+      return busy === 'steer' || ready.joined.size > 0
+        ? joinMessagesAsSteeringLine(deps, ready, questions, fetchFiles)
+        : undefined
     },
     end,
   }
@@ -91,7 +93,7 @@ export function openRunControl(deps: TurnServices, ready: ReadyTurn): RunControl
  * Takes what its owner wrote meanwhile into the turn, and answers it as one line for the model. Committed before the model
  * reads it, with the number of the agent's question for news: a resumed turn reads it at the same question, never earlier.
  */
-export async function steer(
+export async function joinMessagesAsSteeringLine(
   deps: TurnServices,
   ready: ReadyTurn,
   question: number,
@@ -120,8 +122,8 @@ async function joinWaitingMessages(
   question: number,
 ): Promise<readonly Absorbed[]> {
   const { lane, turn, members } = ready
-  const { waiting, decided } = await ownersMessages(deps, ready)
-  const joining = mayJoin(
+  const { waiting, decided } = await listOwnersMessages(deps, ready)
+  const joining = listJoinable(
     members,
     waiting.map((row) => ({ row, message: row.message, edits: [] })),
     deps.turnPolicy.merge,
@@ -132,19 +134,19 @@ async function joinWaitingMessages(
 }
 
 async function hasOwnersMessage(deps: AdmissionServices, ready: ReadyTurn): Promise<boolean> {
-  return (await ownersMessages(deps, ready)).waiting.length > 0
+  return (await listOwnersMessages(deps, ready)).waiting.length > 0
 }
 
 /** Up to the first that is not theirs: order is kept, and each is admitted on its own. */
-async function ownersMessages(deps: AdmissionServices, { lane, turn, at }: ReadyTurn) {
+async function listOwnersMessages(deps: AdmissionServices, { lane, turn, at }: ReadyTurn) {
   if (turn.principal === null) return { waiting: [], messages: [], decided: new Map() }
-  const messages = addressRows(at, lane.agent, await listWaitingMessages(deps.db, lane))
-  const decided = await admissions(deps, at, { messages, agent: lane.agent, takesPart: true })
-  const isOwners = (row: WaitingMessage): boolean => {
+  const messages = addressMessagesToAgent(at, lane.agent, await listWaitingMessages(deps.db, lane))
+  const decided = await admitWaitingMessages(deps, at, { messages, agent: lane.agent, takesPart: true })
+  const isFromOwner = (row: WaitingMessage): boolean => {
     const admission = decided.get(row.id)
     return row.event === 'new' && admission?.kind === 'admitted' && admission.principal === turn.principal
   }
-  const end = messages.findIndex((row) => !isOwners(row))
+  const end = messages.findIndex((row) => !isFromOwner(row))
   return { waiting: end === -1 ? messages : messages.slice(0, end), messages, decided }
 }
 
@@ -168,7 +170,7 @@ const firstOrdinal = 1_000
  * task for each, and clients that watch the run are told once. No answer, and no harm in a second mark after a take-over. A command that
  * starts afresh is answered by nothing else until the run is over: the sender of the first one is told in words, by a row of its own.
  */
-function createReceipts(
+function createReceiptNotifier(
   deps: TurnServices,
   ready: ReadyTurn,
   how: { readonly busy: 'queue' | 'steer'; readonly isMarking: boolean; readonly emit: RunRecorder['emit'] },
@@ -177,8 +179,8 @@ function createReceipts(
   let isRotationNotified = false
   let notBefore = 0
   const { notice, text, own } = receiptKeys[how.busy]
-  const acknowledge = async (): Promise<void> => {
-    const { waiting, messages, decided } = await ownersMessages(deps, ready)
+  const acknowledgeOwnersMessages = async (): Promise<void> => {
+    const { waiting, messages, decided } = await listOwnersMessages(deps, ready)
     const rotation = isRotationNotified ? undefined : messages.find((row) => isAdmittedRotation(deps, row, decided))
     const fresh = how.isMarking
       ? waiting.filter(({ id }) => !reported.has(id)).slice(0, maxReceipts - reported.size)
@@ -192,10 +194,10 @@ function createReceipts(
     const inTasks = fresh.filter((row) => row.taskId !== null && row !== rotation)
     if (rotation === undefined && inTasks.length === 0) return
     const notices = await Promise.all([
-      ...(rotation === undefined ? [] : [waitNotice(deps, ready, rotation, say('session.starts_after'))]),
-      ...inTasks.map((row) => waitNotice(deps, ready, row, say(own))),
+      ...(rotation === undefined ? [] : [draftWaitNotice(deps, ready, rotation, say('session.starts_after'))]),
+      ...inTasks.map((row) => draftWaitNotice(deps, ready, row, say(own))),
     ])
-    if ((await notifyWaiting(deps.db, ready.lane, ready.turn.id, notices)) > 0) deps.wakeups.sends.notify()
+    if ((await storeWaitNotice(deps.db, ready.lane, ready.turn.id, notices)) > 0) deps.wakeups.sends.notify()
     for (const { taskId } of notices) if (taskId !== null) deps.watchers.reportProgress(taskId)
     isRotationNotified ||= rotation !== undefined
   }
@@ -204,7 +206,7 @@ function createReceipts(
     if (isDone || deps.monotonicMs() < notBefore) return
     notBefore = deps.monotonicMs() + receiptEveryMs
     // The next round asks again.
-    acknowledge().catch(() => {})
+    acknowledgeOwnersMessages().catch(() => {})
   }
 }
 
@@ -213,11 +215,11 @@ function isAdmittedRotation(
   { id, event, message }: WaitingMessage,
   decided: ReadonlyMap<string, Admission>,
 ): boolean {
-  return event === 'new' && decided.get(id)?.kind === 'admitted' && isRotation(deps, message)
+  return event === 'new' && decided.get(id)?.kind === 'admitted' && startsNewSession(deps, message)
 }
 
 /** A channel that appends has nowhere to say it but the message's own task. */
-async function waitNotice(
+async function draftWaitNotice(
   deps: { readonly newId: IdSource },
   { at, lane }: ReadyTurn,
   { id, taskId, replyTo, message }: WaitingMessage,
@@ -250,7 +252,7 @@ type NoticeTurn = Pick<ReadyTurn, 'at' | 'lane' | 'turn'>
  * The model, or what else the agent needs, is away. The message is the turn's live one: its row is written under the fence of the lane,
  * so that a turn which is taken over says it no second time, and the answer takes its place.
  */
-export async function sendStillTrying(deps: TurnServices, { at, lane, turn }: NoticeTurn): Promise<void> {
+export async function sendStillTryingNotice(deps: TurnServices, { at, lane, turn }: NoticeTurn): Promise<void> {
   if (turn.kind !== 'messages' && turn.kind !== 'signal') return
   try {
     const text = say('run.waiting')

@@ -15,13 +15,13 @@ export function runEndFromStopCause(cause: StopCause): RunEnd {
 }
 
 /** Undefined: it waits for nothing. */
-export function pausedEnd({ actions, requests }: Pick<TurnEnd, 'actions' | 'requests'>): RunEnd | undefined {
+export function toPausedEnd({ actions, requests }: Pick<TurnEnd, 'actions' | 'requests'>): RunEnd | undefined {
   if (actions.length === 0 && requests.length === 0) return undefined
   const status = actions.length > 0 ? 'approval_required' : 'runtime_tool_pending'
   return { ...naturalEnd, status, stopReason: status }
 }
 
-export function runEnd(result: ConversationResult, cause: StopCause | undefined): RunEnd {
+export function toRunEnd(result: ConversationResult, cause: StopCause | undefined): RunEnd {
   const { status, stop_reason } = result.run_outcome
   const ended =
     status === 'interrupted' && cause !== undefined ? runEndFromStopCause(cause) : { status, stopReason: stop_reason }
@@ -33,19 +33,19 @@ export function runEnd(result: ConversationResult, cause: StopCause | undefined)
     summary: cloneAsJsonObject({
       turn_count: result.turn_count,
       tool_observability: result.tool_observability,
-      ...providerFacts(result),
+      ...pickProviderFacts(result),
       ...(result.failure === undefined ? {} : { failure_type: result.failure['type'] }),
     }),
   }
 }
 
 /** With what the agents used that it asked. */
-export function withUsage(end: RunEnd, remoteCaller: readonly JsonObject[]): RunEnd {
+export function addAgentCallUsage(end: RunEnd, remoteCaller: readonly JsonObject[]): RunEnd {
   return { ...end, usage: remoteCaller.reduce((sum, used) => cloneAsJsonObject(addUsage(sum, used)), end.usage) }
 }
 
 /** Opaque to us; kept so that a provider can be asked about it. */
-function providerFacts({ request_metadata }: ConversationResult): JsonObject {
+function pickProviderFacts({ request_metadata }: ConversationResult): JsonObject {
   const known = ['provider', 'model', 'answered_by', 'provider_response_id'].map(
     (key) => [key, request_metadata[key]] as const,
   )
@@ -91,19 +91,19 @@ export function taskStateAfterRun(reply: NormalizedResponse | undefined, runStat
 }
 
 /** Calls that are delivered by being written down: their events stand behind everything the run said before. */
-export function appendedEvents(calls: readonly QueuedCall[], state: TaskState | null): readonly NewRunEvent[] {
+export function listAppendedEvents(calls: readonly QueuedCall[], state: TaskState | null): readonly NewRunEvent[] {
   return calls
     .filter((call) => call.isAppended === true)
     .map(({ clientId, call, primary, purpose }) => {
       const isLast = primary || purpose === 'apology'
       return {
         key: clientId,
-        event: { ...callEvent(call), ...(isLast && state !== null ? { task_state: state } : {}) },
+        event: { ...readCallEvent(call), ...(isLast && state !== null ? { task_state: state } : {}) },
       }
     })
 }
 
 /** Channels that append write their calls so. */
-function callEvent(call: JsonObject): JsonObject {
+function readCallEvent(call: JsonObject): JsonObject {
   return call['event'] as JsonObject
 }

@@ -182,7 +182,7 @@ export function createTurnErrors(deps: Deps, ready: ReadyTurn): TurnErrors {
   const known = new Set<unknown>()
   const watchers = new Set<string>()
   let count = 0
-  const takeError = (error: unknown, source: ErrorSource, isLast: boolean): JsonObject | undefined => {
+  const toErrorEvent = (error: unknown, source: ErrorSource, isLast: boolean): JsonObject | undefined => {
     if (known.has(error) || (count >= maxReports && !isLast) || isTransientTurnError(error)) return undefined
     if (typeof error === 'object') known.add(error)
     const thrown = describeError(error, [...(deps.secretValues ?? []), ...(source.hide ?? [])])
@@ -199,11 +199,11 @@ export function createTurnErrors(deps: Deps, ready: ReadyTurn): TurnErrors {
   }
   const errors: TurnErrors = {
     report(error, source = { source: 'agent' }) {
-      const metadata = takeError(error, source, false)
+      const metadata = toErrorEvent(error, source, false)
       if (metadata !== undefined) errors.emit?.(exceptionType, metadata)
     },
     async failed(error) {
-      const metadata = takeError(error, { source: 'agent' }, true)
+      const metadata = toErrorEvent(error, { source: 'agent' }, true)
       if (metadata === undefined) return
       const { lane, turn } = ready
       const event = { type: exceptionType, metadata }
@@ -212,7 +212,7 @@ export function createTurnErrors(deps: Deps, ready: ReadyTurn): TurnErrors {
         () => undefined,
       )
     },
-    toolCalled: (facts) => toolCalled(deps, ready, facts),
+    toolCalled: (facts) => recordToolCall(deps, ready, facts),
   }
   return errors
 }
@@ -238,7 +238,7 @@ function logTurnError(
   else log.warn('hook_failed', { ...facts, hook: source }, thrown)
 }
 
-async function toolCalled(
+async function recordToolCall(
   { meter, db, log }: Deps,
   { lane, turn, members }: ReadyTurn,
   { tool, outcome, ms, denial }: ToolCallFacts,

@@ -1,7 +1,7 @@
 // Runs the agent of a prepared turn with its context, to a reply, a pause or an error that says when to try again.
 
 import type { Agent, AgentContext, AgentReply, ClientToolReport } from '../agents/define-agent.ts'
-import { askingReply, completeReply, type ReplyFacts, stoppedReply } from '../agents/reply.ts'
+import { approvalQuestionReply, completeReply, type ReplyFacts, stoppedReply } from '../agents/reply.ts'
 import { createSteps, type Steps } from '../agents/steps.ts'
 import type { Envelope } from '../contract/gateway-events.ts'
 import type { NormalizedResponse } from '../contract/index.ts'
@@ -15,7 +15,7 @@ import { unknownAgent } from '../inbound/route-to-agent.ts'
 import { GatewayError, isGatewayError } from '../lib/errors.ts'
 import type { Json } from '../lib/json-value.ts'
 import { say } from '../locales/say.ts'
-import { keepReplyFiles } from '../outbound/reply-files.ts'
+import { storeFilesOfReplies } from '../outbound/reply-files.ts'
 import { type Participant, readParticipant, toHistoricalMessage } from '../sessions/transcript.ts'
 import { resolveSpeaker } from './admit.ts'
 import { createTurnAgentCalls } from './agent-calls.ts'
@@ -24,25 +24,25 @@ import { containFiles } from './file-part.ts'
 import type { Lease } from './leases.ts'
 import { createPauses, type Rerun, type TurnPauses } from './pauses.ts'
 import { mergeMessages } from './plan-turn.ts'
-import { isRotation } from './prepare-turn.ts'
-import { getRunId, isFirstTry, type ReadyTurn, replyFields } from './ready-turn.ts'
+import { startsNewSession } from './prepare-turn.ts'
+import { getRunId, isNewlyOpenedTurn, type ReadyTurn, replyFields } from './ready-turn.ts'
 import {
+  addChainToPayload,
+  cancelRemoteTasks,
+  createLeasedFetch,
   createRemoteAgentCaller,
   createTurnChain,
-  leasedFetch,
-  payloadWithChain,
-  recallRemotes,
   type TurnChain,
 } from './remote-agents.ts'
-import { trackResults } from './result-keeper.ts'
+import { trackOpenResults } from './result-keeper.ts'
 import { runCommand } from './run-chat-command.ts'
 import { openRunControl, type RunControl } from './run-control.ts'
-import { naturalEnd, pausedEnd, runEnd, runEndFromStopCause, withUsage } from './run-end.ts'
+import { addAgentCallUsage, naturalEnd, runEndFromStopCause, toPausedEnd, toRunEnd } from './run-end.ts'
 import { notifyResumed, notifyRunEvent, type TurnErrors } from './run-log.ts'
 import type { TurnServices } from './services.ts'
 import { createTurnState } from './shared-state.ts'
 import { fetchAncestors, fetchReferencedMessages } from './thread-ancestors.ts'
-import { begunAgain, messagesCame, resolveTrigger, type TurnTrigger } from './trigger.ts'
+import { messagesCame, resolveTrigger, restoreBeginning, type TurnTrigger } from './trigger.ts'
 import { fetchTurnFiles, handTurnFiles, openTurnFiles, type TurnFiles } from './turn-files.ts'
 import type { TurnPolicy } from './turn-policy.ts'
 import { createTimedFetch, openTurnSignal, runUntilAborted, turnDeadlineMs } from './turn-signal.ts'
@@ -95,7 +95,7 @@ export async function runAgent(deps: TurnServices, ready: ReadyTurn, parts: RunM
   const lead = ready.members.at(-1)
   if (lead?.row.mustReplyIndividually === unknownAgent)
     return { ...nothing, reply: completeReply(unknownAgentReply(deps, ready.at), replyFields(ready)), run: naturalEnd }
-  if (lead !== undefined && isRotation(deps, lead.message)) {
+  if (lead !== undefined && startsNewSession(deps, lead.message)) {
     return { ...nothing, reply: completeReply(say('session.started'), replyFields(ready)), run: naturalEnd }
   }
   const isPlain = ready.signal === null && lead?.message.channel?.tool_result === undefined
@@ -104,12 +104,12 @@ export async function runAgent(deps: TurnServices, ready: ReadyTurn, parts: RunM
     return { ...nothing, reply: completeReply(trigger.says, replyFields(ready)), run: naturalEnd }
   const { rerun } = trigger
   if (rerun !== undefined) {
-    const again = await begunAgain(deps, ready, rerun)
-    return runControlled(deps, again, { ...parts, agent, trigger, rerun })
+    const again = await restoreBeginning(deps, ready, rerun)
+    return runWithControl(deps, again, { ...parts, agent, trigger, rerun })
   }
   if (trigger.signal !== null) notifyResumed(deps, ready, trigger.signal)
   const beginning = { turn: ready.turn.id, hasMessages: ready.members.length > 0, signal: trigger.signal }
-  return runControlled(deps, ready, { ...parts, agent, trigger, rerun: { beginning, decided: [] } })
+  return runWithControl(deps, ready, { ...parts, agent, trigger, rerun: { beginning, decided: [] } })
 }
 
 type Start = RunMeans & {
@@ -145,20 +145,20 @@ type Run = Omit<Start, 'rerun'> & {
 
 const noPauses = { actions: [], requests: [], timers: [], resolved: null } as const
 
-async function runControlled(deps: TurnServices, ready: ReadyTurn, { rerun, ...start }: Start): Promise<RunResult> {
+async function runWithControl(deps: TurnServices, ready: ReadyTurn, { rerun, ...start }: Start): Promise<RunResult> {
   const { lease, trigger } = start
   const control = openRunControl(deps, ready)
   start.errors.emit = control.recorder.emit
   const { signal, end } = openTurnSignal(lease.signal, turnDeadlineMs(deps.turnPolicy, ready.turn))
-  const { store, settled } = trackResults(deps.results.store)
+  const { store, settled } = trackOpenResults(deps.results.store)
   const lead = ready.members.at(-1)?.message
-  const facts = () => ({ ...replyFields(ready), ...trigger.reply })
+  const getReplyFacts = () => ({ ...replyFields(ready), ...trigger.reply })
   // A later question is answered where the run began.
-  const beganWith = facts()
+  const beganWith = getReplyFacts()
   let chain: TurnChain | undefined
   const run: Run = {
     ...start,
-    facts,
+    facts: getReplyFacts,
     signal,
     control,
     get chain() {
@@ -176,7 +176,7 @@ async function runControlled(deps: TurnServices, ready: ReadyTurn, { rerun, ...s
   try {
     // What this run ends is settled with it, whatever it asks for itself.
     if (trigger.ends !== null) run.pauses()
-    if (!isFirstTry(ready)) await stopIfAsked(deps, ready, run)
+    if (!isNewlyOpenedTurn(ready)) await stopIfRequested(deps, ready, run)
     const { lane, turn } = ready
     const steps = createSteps({
       journal: deps.journal,
@@ -193,7 +193,10 @@ async function runControlled(deps: TurnServices, ready: ReadyTurn, { rerun, ...s
       isStopping: start.isStopping,
       signal,
       fetch: (onSend) =>
-        leasedFetch(lease, createTimedFetch(deps.fenceFetch(lease.isHeld, onSend), deps.turnPolicy.fetchTimeoutMs)),
+        createLeasedFetch(
+          lease,
+          createTimedFetch(deps.fenceFetch(lease.isHeld, onSend), deps.turnPolicy.fetchTimeoutMs),
+        ),
       hash: deps.hash,
       onStopped: control.onStopped,
       onThrown: (error, name) => start.errors.report(error, { source: 'step', name }),
@@ -206,12 +209,12 @@ async function runControlled(deps: TurnServices, ready: ReadyTurn, { rerun, ...s
     }
   } catch (error) {
     const cause = control.cause()
-    if (cause === undefined || isSpines(error)) {
-      await keepEvents(deps, ready, control)
+    if (cause === undefined || isGatewayInvariant(error)) {
+      await storeEventsOfFailedRun(deps, ready, control)
       throw error
     }
     // Its answer is not wanted any more, so that it gave none is no failure.
-    const reply = completeReply(stoppedReply(cause), facts())
+    const reply = completeReply(stoppedReply(cause), getReplyFacts())
     const { resolved } = run.openedPauses?.collect() ?? noPauses
     return { ...nothing, reply, resolved, run: runEndFromStopCause(cause), events: await control.recorder.rest() }
   } finally {
@@ -254,8 +257,8 @@ async function runWithSteps(deps: TurnServices, ready: ReadyTurn, run: Run, step
   const client = ready.isRerun === true ? undefined : ready.members.at(-1)?.message.channel?.client_data
   let shared: ReturnType<typeof createTurnState> | undefined
   const openState = () => {
-    const load = () => deps.transcripts.sharedState(ready.turn.sessionId)
-    shared ??= createTurnState({ client, load, emit: control.recorder.emit })
+    const loadState = () => deps.transcripts.sharedState(ready.turn.sessionId)
+    shared ??= createTurnState({ client, load: loadState, emit: control.recorder.emit })
     return shared
   }
   if (client !== undefined) await openState().begin()
@@ -286,9 +289,9 @@ async function runWithSteps(deps: TurnServices, ready: ReadyTurn, run: Run, step
   if (stopped !== undefined) {
     const { asked, waits } = stopped
     const sharedState = await shared?.ended()
-    const question = completeReply(askingReply(asked.action, context.commandForm), facts())
-    const reported = { reply: forClient(question, made.clientTools, sharedState), sharedState, participants }
-    const paused = pausedEnd(waits) ?? naturalEnd
+    const question = completeReply(approvalQuestionReply(asked.action, context.commandForm), facts())
+    const reported = { reply: addClientResult(question, made.clientTools, sharedState), sharedState, participants }
+    const paused = toPausedEnd(waits) ?? naturalEnd
     return { ...nothing, ...waits, ...reported, run: paused, events: await control.recorder.rest() }
   }
   let said: readonly (NormalizedResponse | undefined)[] = [completeReply(returned, facts()), ...made.extras]
@@ -296,18 +299,18 @@ async function runWithSteps(deps: TurnServices, ready: ReadyTurn, run: Run, step
     const { principal, step, emit } = context
     const { attachments, hash } = deps
     const where = { attachments, hash, turn: ready.turn, threadId: replyFields(ready).threadId }
-    said = await keepReplyFiles({ ...where, principal, step, emit, files: openFiles() }, said)
+    said = await storeFilesOfReplies({ ...where, principal, step, emit, files: openFiles() }, said)
   }
   const [reply, ...extras] = said
   const waits = run.openedPauses?.collect() ?? noPauses
   const sharedState = await shared?.ended()
-  const runEnded = made.run ?? (run.openedPauses === undefined ? undefined : pausedEnd(waits)) ?? naturalEnd
+  const runEnded = made.run ?? (run.openedPauses === undefined ? undefined : toPausedEnd(waits)) ?? naturalEnd
   const ended = {
-    reply: forClient(reply, made.clientTools, sharedState),
+    reply: addClientResult(reply, made.clientTools, sharedState),
     sharedState,
     extras: extras.filter((extra) => extra !== undefined),
     lines: made.lines,
-    run: made.used.length === 0 ? runEnded : withUsage(runEnded, made.used),
+    run: made.used.length === 0 ? runEnded : addAgentCallUsage(runEnded, made.used),
     events: await control.recorder.rest(),
   }
   return { ...nothing, ...waits, ...ended, participants, timers: [...made.timers, ...waits.timers] }
@@ -331,7 +334,7 @@ function createAgentContext(
   const { turn, at } = ready
   const { recorder } = control
   const lead = ready.members.at(-1)?.message
-  const onUsage = (usage: RunEnd['usage']) => void made.used.push(usage)
+  const addUsedTokens = (usage: RunEnd['usage']) => void made.used.push(usage)
   let agents: AgentContext['agents'] | undefined
   let remoteCaller: AgentContext['remoteCaller'] | undefined
   const context: AgentContext = {
@@ -364,7 +367,7 @@ function createAgentContext(
     toolCalled: errors.toolCalled,
     hear: () => control.hear(fetchFiles),
     schedule(name, dueInMs, payload) {
-      const carried = payloadWithChain(payload, run.chain)
+      const carried = addChainToPayload(payload, run.chain)
       made.timers.push({ id: deps.newId(), name, kind: 'timer', dueInMs, payload: carried })
     },
     send(reply) {
@@ -384,7 +387,7 @@ function createAgentContext(
       recorder.emit('client_tools', report)
     },
     finish(result) {
-      made.run = runEnd(result, control.cause())
+      made.run = toRunEnd(result, control.cause())
     },
     record: (added) => void made.lines.push(...added),
     get pause() {
@@ -397,7 +400,7 @@ function createAgentContext(
     },
     get agents() {
       const questions = run.pauses().agentCalls
-      agents ??= createTurnAgentCalls({ deps, ready, onUsage, chain: run.chain, questions }, context)
+      agents ??= createTurnAgentCalls({ deps, ready, onUsage: addUsedTokens, chain: run.chain, questions }, context)
       return agents
     },
     ...(deps.toolServers === undefined ? {} : { toolServers: deps.toolServers }),
@@ -409,7 +412,7 @@ function createAgentContext(
 const lost: ReadonlySet<string> = new Set(['lease_lost', 'storage_unavailable', 'run_cancelled'])
 
 /** What its program is told beside the answer. */
-function forClient(
+function addClientResult(
   reply: NormalizedResponse | undefined,
   tools: Made['clientTools'],
   state: Json | undefined,
@@ -431,7 +434,7 @@ async function describeSpeaker(
 }
 
 /** What a failed attempt did is worth knowing; that it cannot be stored changes nothing about the failure. */
-async function keepEvents(
+async function storeEventsOfFailedRun(
   deps: { readonly db: Db },
   { lane, turn }: ReadyTurn,
   { recorder }: RunControl,
@@ -441,19 +444,19 @@ async function keepEvents(
 }
 
 /** A run may have been stopped while no process ran it: between two tries. */
-async function stopIfAsked(
+async function stopIfRequested(
   deps: TurnServices,
   ready: ReadyTurn,
   { control, chain, lease }: Pick<Run, 'control' | 'chain' | 'lease'>,
 ): Promise<void> {
   const [news] = await readRunUpdates(deps.db, [ready.turn.id])
   if (news === undefined || news.stoppedBy === null) return
-  await recallRemotes(deps, ready, { emit: control.recorder.emit, chain, lease, signal: lease.signal })
+  await cancelRemoteTasks(deps, ready, { emit: control.recorder.emit, chain, lease, signal: lease.signal })
   throw control.onStopped(news.stoppedBy)
 }
 
 /** Broken invariants of the gateway stay what they are, also in a run that was stopped. */
-function isSpines(error: unknown): boolean {
+function isGatewayInvariant(error: unknown): boolean {
   return (
     isGatewayError(error) && ['lease_lost', 'stopping', 'storage_unavailable', 'replay_stopped'].includes(error.code)
   )

@@ -19,7 +19,7 @@ export function createRunWatch({ db, everyMs }: RunWatchDeps): RunWatch {
     if (timer !== undefined) clearInterval(timer)
     timer = undefined
   }
-  const checkRuns = async (): Promise<void> => {
+  const checkRunsForUpdates = async (): Promise<void> => {
     // A slow database is asked once, not once more every round.
     if (isAsking) return
     isAsking = true
@@ -34,7 +34,7 @@ export function createRunWatch({ db, everyMs }: RunWatchDeps): RunWatch {
   return {
     watch(turnId, onNews) {
       watched.set(turnId, onNews)
-      timer ??= setInterval(() => void checkRuns(), everyMs)
+      timer ??= setInterval(() => void checkRunsForUpdates(), everyMs)
       return () => {
         watched.delete(turnId)
         if (watched.size === 0) stopRunWatch()

@@ -40,8 +40,8 @@ export function createTurnState({ client, load, emit }: StateDeps): TurnState {
   }
   const writeSharedState = async (next: Json): Promise<void> => {
     const before = await getSharedState()
-    const after = checkState(next)
-    const delta = changesBetween(before, after)
+    const after = requireValidState(next)
+    const delta = diffJson(before, after)
     isTouched = true
     if (delta.length === 0) return
     current = Promise.resolve(after)
@@ -74,7 +74,7 @@ function isEmptyState(state: Json | undefined): boolean {
 }
 
 /** A mistake of the agent's own, told to it: as JSON, and small enough to be sent along with every run. */
-function checkState(next: Json): Json {
+function requireValidState(next: Json): Json {
   if (!isJsonValue(next)) throw new GatewayError('state_invalid', '[agent] shared state must be JSON')
   const text = JSON.stringify(next)
   const bytes = new TextEncoder().encode(text).length
@@ -84,7 +84,7 @@ function checkState(next: Json): Json {
 }
 
 /** RFC 6902, by the keys of objects; any other value is replaced whole. */
-function changesBetween(before: Json, after: Json, path = ''): readonly Change[] {
+function diffJson(before: Json, after: Json, path = ''): readonly Change[] {
   if (isPlainObject(before) && isPlainObject(after)) {
     const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])]
     return keys.flatMap((key) => {
@@ -92,7 +92,7 @@ function changesBetween(before: Json, after: Json, path = ''): readonly Change[]
       if (!Object.hasOwn(after, key)) return [{ op: 'remove' as const, path: at }]
       const value = after[key] as Json
       if (!Object.hasOwn(before, key)) return [{ op: 'add' as const, path: at, value }]
-      return changesBetween(before[key] as Json, value, at)
+      return diffJson(before[key] as Json, value, at)
     })
   }
   return JSON.stringify(before) === JSON.stringify(after) ? [] : [{ op: 'replace', path, value: after }]

@@ -24,17 +24,17 @@ export type SlotShares = { readonly agent: number; readonly connection: number; 
  * Each agent leaves `reservedSlots` to other agents, each connection as many to other connections, and an agent on one
  * connection both. Where there is no other there is nothing to leave.
  */
-export function slotShares(
+export function chooseSlotShares(
   { slots, reservedSlots }: Pick<TurnPolicy, 'slots' | 'reservedSlots'>,
   { agents, connections }: { readonly agents: number; readonly connections: number },
 ): SlotShares {
   const forAgents = agents > 1 ? reservedSlots : 0
   const forConnections = connections > 1 ? reservedSlots : 0
-  const withoutReserved = (reserved: number): number => Math.max(1, slots - reserved)
+  const subtractReserved = (reserved: number): number => Math.max(1, slots - reserved)
   return {
-    agent: withoutReserved(forAgents),
-    connection: withoutReserved(forConnections),
-    pair: withoutReserved(forAgents + forConnections),
+    agent: subtractReserved(forAgents),
+    connection: subtractReserved(forConnections),
+    pair: subtractReserved(forAgents + forConnections),
   }
 }
 
@@ -53,7 +53,7 @@ export function createSlots(slots: number, shares: SlotShares, monotonicMs: () =
     }
     return { byAgent, byConnection }
   }
-  const noteFull = (changed: Lane): void => {
+  const noteFullPairs = (changed: Lane): void => {
     const { byAgent, byConnection } = countHeld()
     for (const pair of pairs.values()) {
       const { agent, connection, startedAt } = pair
@@ -70,13 +70,13 @@ export function createSlots(slots: number, shares: SlotShares, monotonicMs: () =
       const { byAgent, byConnection } = countHeld()
       const full = { agents: [] as string[], connections: [] as string[], pairs: [] as string[] }
       let room = Math.min(limit, ...Object.values(shares))
-      const noteIfFull = (key: string, held: number, share: number, fullKeys: string[]): void => {
+      const noteFullKey = (key: string, held: number, share: number, fullKeys: string[]): void => {
         if (held >= share) fullKeys.push(key)
         else room = Math.min(room, share - held)
       }
-      for (const [key, { startedAt }] of pairs) noteIfFull(key, startedAt.size, shares.pair, full.pairs)
-      for (const [key, held] of byAgent) noteIfFull(key, held, shares.agent, full.agents)
-      for (const [key, held] of byConnection) noteIfFull(key, held, shares.connection, full.connections)
+      for (const [key, { startedAt }] of pairs) noteFullKey(key, startedAt.size, shares.pair, full.pairs)
+      for (const [key, held] of byAgent) noteFullKey(key, held, shares.agent, full.agents)
+      for (const [key, held] of byConnection) noteFullKey(key, held, shares.connection, full.connections)
       return { limit: room, full }
     },
     take({ agent = '', connection }) {
@@ -88,13 +88,13 @@ export function createSlots(slots: number, shares: SlotShares, monotonicMs: () =
       pair.startedAt.add(begun)
       used += 1
       if (used >= slots) fullSince ??= begun.at
-      noteFull(pair)
+      noteFullPairs(pair)
       return () => {
         if (!pair.startedAt.delete(begun)) return
         if (pair.startedAt.size === 0) pairs.delete(key)
         used -= 1
         if (used < slots) fullSince = undefined
-        noteFull(pair)
+        noteFullPairs(pair)
       }
     },
     use() {

@@ -31,7 +31,7 @@ const aloneFrom = 2
 
 type Range = { readonly text: string; readonly has: (crashes: number) => boolean }
 
-function crashRange(share: SuspectShare, maxCrashes: number): Range {
+function toCrashRange(share: SuspectShare, maxCrashes: number): Range {
   const [from, to] = share === 'together' ? [1, aloneFrom] : [aloneFrom, Math.max(aloneFrom, maxCrashes)]
   return { text: `{[${from},${to})}`, has: (crashes) => crashes >= from && crashes < to }
 }
@@ -41,8 +41,8 @@ function nonSuspectCrashRange(from: number, maxCrashes: number): Range {
   return { text: `{[0,${from}),[${maxCrashes},)}`, has: (crashes) => crashes < from || crashes >= maxCrashes }
 }
 
-export function suspectShare(crashes: number, maxCrashes: number): SuspectShare | undefined {
-  return (['together', 'alone'] as const).find((share) => crashRange(share, maxCrashes).has(crashes))
+export function chooseSuspectShare(crashes: number, maxCrashes: number): SuspectShare | undefined {
+  return (['together', 'alone'] as const).find((share) => toCrashRange(share, maxCrashes).has(crashes))
 }
 
 export type Share = {
@@ -60,13 +60,13 @@ type SuspectDeps = {
 }
 
 /** What one drain takes: what is not suspected, or its share of the suspects. */
-export function createShare(deps: SuspectDeps, suspects: SuspectShare | undefined): Share {
+export function createDrainShare(deps: SuspectDeps, suspects: SuspectShare | undefined): Share {
   const { maxCrashes } = deps.turnPolicy
   if (suspects !== undefined) {
-    const range = crashRange(suspects, maxCrashes)
+    const range = toCrashRange(suspects, maxCrashes)
     return { claim: (limit, full) => claimSuspectLanes(deps, range, limit, full), run: (work) => work() }
   }
-  const alone = createAlone(deps)
+  const alone = createExclusiveRunner(deps)
   return {
     run: alone.run,
     async claim(limit, full) {
@@ -110,9 +110,9 @@ type Alone = {
 }
 
 /** Where there is no other process: what runs comes to its end first, then the suspect has this one to itself. */
-function createAlone(deps: SuspectDeps): Alone {
+function createExclusiveRunner(deps: SuspectDeps): Alone {
   const { maxCrashes, pollMs } = deps.turnPolicy
-  const range = crashRange('alone', maxCrashes)
+  const range = toCrashRange('alone', maxCrashes)
   let running = 0
   let isTaken = false
   let checkSuspect = 0
@@ -151,9 +151,14 @@ const patienceMs = 10_000
 const maxTries = 60
 
 /** The turn went on in another process while this process was frozen, or cut off from the database: it lives, so this was no crash. */
-export function comeBack(deps: { readonly db: Db }, ready: Pick<ReadyTurn, 'lane' | 'turn'>, tries = 1): void {
+export function reclaimTurnWithRetries(
+  deps: { readonly db: Db },
+  ready: Pick<ReadyTurn, 'lane' | 'turn'>,
+  tries = 1,
+): void {
   reclaimTurn(deps.db, ready.lane, ready.turn.id).catch(() => {
     // Told when the database is back; until then no other process can have counted it either.
-    if (tries < maxTries) setTimeout(() => comeBack(deps, ready, tries + 1), Math.min(patienceMs, tries * 500))
+    if (tries < maxTries)
+      setTimeout(() => reclaimTurnWithRetries(deps, ready, tries + 1), Math.min(patienceMs, tries * 500))
   })
 }

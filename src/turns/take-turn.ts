@@ -7,19 +7,26 @@ import { describeError } from '../lib/errors.ts'
 import { errorLogFields } from '../lib/log.ts'
 import { say } from '../locales/say.ts'
 import { showTurnPresence } from '../outbound/presence.ts'
-import { giveBackNotice } from '../outbound/reply-limits.ts'
+import { returnNoticeCount } from '../outbound/reply-limits.ts'
 import { endAccessChallengeTurn } from './access-challenge.ts'
-import { amendmentEnd, answeredEnd, deadEnd, type FailureStep, judgeFailure, renderOutgoing } from './end-turn.ts'
+import {
+  decideAfterFailure,
+  endAmendmentTurn,
+  endAnsweredTurn,
+  endDeadTurn,
+  type FailureStep,
+  renderOutgoing,
+} from './end-turn.ts'
 import { failLane, prepareFirstAlone } from './failed-lane.ts'
 import type { Lease } from './leases.ts'
-import { createLiveEnd, followLive, type LiveMessage } from './live-message.ts'
+import { createLiveEnd, followTurnAsLiveMessage, type LiveMessage } from './live-message.ts'
 import { prepareTurn } from './prepare-turn.ts'
 import { type ReadyTurn, replyFields, turnEventFields, turnLogFields } from './ready-turn.ts'
-import { sendStillTrying } from './run-control.ts'
+import { sendStillTryingNotice } from './run-control.ts'
 import { createTurnErrors, type TurnErrors } from './run-log.ts'
 import { runAgent } from './run-turn.ts'
 import type { TurnServices } from './services.ts'
-import { comeBack } from './suspects.ts'
+import { reclaimTurnWithRetries } from './suspects.ts'
 
 type TimedTurn = ReadyTurn & { readonly startedAt: number }
 
@@ -43,7 +50,7 @@ export async function takeTurn(
     const { kind, taskId } = ready.turn
     // A run that goes on after a decision begins beside the turn that decided, whose answer comes before it in the log.
     if (kind === 'messages' && taskId !== null) deps.watchers.reportProgress(taskId)
-    await endTurn(deps, { ...ready, startedAt: deps.monotonicMs() }, lease, isStopping)
+    await runAndEndTurn(deps, { ...ready, startedAt: deps.monotonicMs() }, lease, isStopping)
   } catch (error) {
     const completeEndedTurn = async (ended: ReadyTurn, how: TurnEnd) =>
       void (await completeTurnOnce(deps, { ...ended, startedAt }, how))
@@ -53,16 +60,21 @@ export async function takeTurn(
   }
 }
 
-async function endTurn(deps: TurnServices, ready: TimedTurn, lease: Lease, isStopping: () => boolean): Promise<void> {
+async function runAndEndTurn(
+  deps: TurnServices,
+  ready: TimedTurn,
+  lease: Lease,
+  isStopping: () => boolean,
+): Promise<void> {
   if (ready.splitBecause !== undefined) return void (await endSplitTurn(deps, ready, 0, ready.splitBecause))
-  if (ready.turn.kind === 'amendment') return void (await completeTurnOnce(deps, ready, amendmentEnd(ready)))
+  if (ready.turn.kind === 'amendment') return void (await completeTurnOnce(deps, ready, endAmendmentTurn(ready)))
   if (ready.turn.kind === 'access_challenge') return endWithAccessChallenge(deps, ready)
-  const live = followLive(deps, ready, lease)
+  const live = followTurnAsLiveMessage(deps, ready, lease)
   const { deadBecause } = ready
   const dead = deadBecause ?? (ready.turn.crashes >= deps.turnPolicy.maxCrashes ? 'interrupted_too_often' : undefined)
   if (dead !== undefined) {
     const ended = { ...ready, ...(await live.end()) }
-    const end = await deps.results.store(undefined, () => deadEnd(deps, ended, dead))
+    const end = await deps.results.store(undefined, () => endDeadTurn(deps, ended, dead))
     return void (await completeTurnOnce(deps, ended, end))
   }
   deps.notify({ ...turnEventFields(ready), type: 'channel.processing_started' })
@@ -76,7 +88,7 @@ async function endTurn(deps: TurnServices, ready: TimedTurn, lease: Lease, isSto
     // Nothing grows any more when the final words are written down.
     const ended = { ...ready, ...(await live.end()) }
     const latencyMs = Math.round(deps.monotonicMs() - ready.startedAt)
-    const end = await deps.results.store(undefined, () => answeredEnd(deps, ended, result, latencyMs))
+    const end = await deps.results.store(undefined, () => endAnsweredTurn(deps, ended, result, latencyMs))
     await completeTurnOnce(deps, ended, end)
     presence.end(result.reply === undefined ? 'silent' : 'replied')
   } catch (error) {
@@ -92,12 +104,12 @@ async function endWithAccessChallenge(deps: TurnServices, ready: TimedTurn): Pro
     const end = await endAccessChallengeTurn(deps, ready)
     // Of a dead turn that was tried again and could not begin: run anew its messages would do again what it has done.
     if (end === undefined && ready.journalTurn !== ready.turn.id)
-      await completeTurnOnce(deps, ready, await deadEnd(deps, ready, 'internal'))
+      await completeTurnOnce(deps, ready, await endDeadTurn(deps, ready, 'internal'))
     else if (end === undefined) await splitTurn(deps.db, ready.lane, ready.turn.id, { delayMs: 0, code: 'admitted' })
     else {
       const hasSent = await completeTurnOnce(deps, ready, end)
       if (end.pairing !== null && end.leadId !== null && end.calls.length > 0 && !hasSent)
-        await giveBackNotice(deps, ready.at.key, end.leadId)
+        await returnNoticeCount(deps, ready.at.key, end.leadId)
     }
   } catch (error) {
     await failTurn(deps, ready, error, createTurnErrors(deps, ready))
@@ -115,7 +127,7 @@ async function completeTurnOnce(deps: TurnServices, ready: TimedTurn, end: TurnE
   const tookMs = deps.monotonicMs() - ready.startedAt
   if (ended === undefined) {
     deps.log.warn('turn_fenced', { ...fields, epoch })
-    comeBack(deps, ready)
+    reclaimTurnWithRetries(deps, ready)
     deps.meter.turnEnded(connection, 'fenced', tookMs)
   } else {
     const facts = { outcome: end.state, reason: end.reason ?? end.leadReason, calls: end.calls.length }
@@ -142,7 +154,7 @@ async function failTurn(
 ): Promise<FailureStep['kind']> {
   const ready = { ...begun, ...(await live?.end()) }
   const { connection } = ready.lane
-  const step = judgeFailure(deps, ready, error)
+  const step = decideAfterFailure(deps, ready, error)
   const facts = errorLogFields(error, 'agent_failed')
   const reported = { ...turnLogFields(ready), ...facts, next: step.kind }
   if (step.kind !== 'abandon') {
@@ -154,14 +166,14 @@ async function failTurn(
   switch (step.kind) {
     case 'abandon':
       deps.log.warn('turn_fenced', reported)
-      comeBack(deps, ready)
+      reclaimTurnWithRetries(deps, ready)
       deps.meter.turnEnded(connection, 'fenced', tookMs)
       break
     case 'release': {
       deps.meter.turnEnded(connection, 'again', tookMs)
       // From the first failure until the next try, as far as the sender waits for it.
       const waitMs = (ready.turn.outageMs ?? 0) + tookMs + step.delayMs
-      if (step.cause === 'outage' && waitMs >= deps.turnPolicy.outageNoticeMs) await sendStillTrying(deps, ready)
+      if (step.cause === 'outage' && waitMs >= deps.turnPolicy.outageNoticeMs) await sendStillTryingNotice(deps, ready)
       await deps.results.store(undefined, () => releaseLane(deps.db, ready.lane, step.delayMs, step.cause, step.code))
       break
     }
@@ -170,7 +182,11 @@ async function failTurn(
       await deps.results.store(undefined, () => endSplitTurn(deps, ready, step.delayMs, step.code))
       break
     case 'dead':
-      await completeTurnOnce(deps, ready, await deps.results.store(undefined, () => deadEnd(deps, ready, step.reason)))
+      await completeTurnOnce(
+        deps,
+        ready,
+        await deps.results.store(undefined, () => endDeadTurn(deps, ready, step.reason)),
+      )
   }
   return step.kind
 }

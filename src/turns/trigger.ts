@@ -3,7 +3,7 @@
 
 import type { EndedPause, PauseDecision } from '../agents/approvals/pauses.ts'
 import { actionHash } from '../agents/approvals/pending-action.ts'
-import { submittedResult } from '../agents/client-tools.ts'
+import { toSubmittedAnswer } from '../agents/client-tools.ts'
 import type { Signal } from '../agents/define-agent.ts'
 import type { NormalizedMessage } from '../contract/index.ts'
 import type { Db } from '../db/client.ts'
@@ -11,17 +11,17 @@ import type { StoredAction } from '../db/pending-actions.ts'
 import { loadPendingAction } from '../db/pending-actions.ts'
 import type { ToolRequestLine } from '../db/tool-requests.ts'
 import { answerToolRequest, findToolRequestByCall, loadToolRequest } from '../db/tool-requests.ts'
-import { endsApproval, endsPause, pauseSignals } from '../db/transcripts.ts'
+import { isApprovalEndSignal, isPauseEndSignal, pauseSignals } from '../db/transcripts.ts'
 import type { WaitingSignal } from '../db/turn-rows.ts'
 import { listTurnMessages } from '../db/turns.ts'
 import { GatewayError } from '../lib/errors.ts'
 import type { Json, JsonObject } from '../lib/json-value.ts'
 import type { Log } from '../lib/log.ts'
 import { type Sentence, say } from '../locales/say.ts'
-import { type ReplyFacts, type Rerun, readRerun } from './pauses.ts'
-import { addressRows, takenRows } from './prepare-turn.ts'
+import { type ReplyFacts, type Rerun, readStoredRerun } from './pauses.ts'
+import { addressMessagesToAgent, splitMembersAndJoined } from './prepare-turn.ts'
 import type { ReadyTurn } from './ready-turn.ts'
-import { carriedChain, type TurnChain } from './remote-agents.ts'
+import { type TurnChain, takeChainFromPayload } from './remote-agents.ts'
 
 export type TurnTrigger =
   | {
@@ -47,31 +47,31 @@ export async function resolveTrigger(
 ): Promise<TurnTrigger> {
   const { signal } = ready
   if (signal !== null) {
-    if (!endsPause(signal)) {
-      const { chain, rest } = carriedChain(signal.payload)
+    if (!isPauseEndSignal(signal)) {
+      const { chain, rest } = takeChainFromPayload(signal.payload)
       return { kind: 'agent', signal: { ...signal, payload: rest }, ends: null, reply: {}, chain }
     }
-    return goesOn(await resumedSignal(deps, ready, signal))
+    return toTurnTrigger(await resolveSignal(deps, ready, signal))
   }
   const channel = ready.members.at(-1)?.message.channel
   if (channel?.tool_result === undefined) return messagesCame
-  const answered = await answeredRequest(deps, ready, channel.tool_result)
+  const answered = await findAnsweredRequest(deps, ready, channel.tool_result)
   if ('refusal' in answered) return { kind: 'gateway', says: answered.refusal }
   const result = { kind: pauseSignals.runtimeTool, name: 'submitted', payload: { id: answered.id } }
-  const resumed = goesOn(await resumedSignal(deps, ready, result))
+  const resumed = toTurnTrigger(await resolveSignal(deps, ready, result))
   // The client that sent the result waits for the answer: it goes there.
   return resumed.kind === 'agent' ? { ...resumed, reply: {} } : resumed
 }
 
 /** What a signal woke the conversation for may be gone, and with it the reason to run. */
-function goesOn(resumed: Resumed | undefined): TurnTrigger {
+function toTurnTrigger(resumed: Resumed | undefined): TurnTrigger {
   if (resumed === undefined) return { kind: 'gateway', says: undefined }
   const { signal, id: ends, reply, chain, rerun } = resumed
   return { kind: 'agent', signal, ends, reply, chain, rerun }
 }
 
 /** The turn as it was when the run began: the messages it is about, and those that joined it on the way. */
-export async function begunAgain(
+export async function restoreBeginning(
   deps: { readonly db: Db },
   ready: ReadyTurn,
   { beginning }: Rerun,
@@ -80,24 +80,26 @@ export async function begunAgain(
   const rows = await listTurnMessages(deps.db, ready.lane, beginning.turn)
   if (rows.length === 0 || rows.some(({ message }) => message === null))
     throw new GatewayError('content_erased', '[gateway] what this run was about was erased; it does not go on')
-  return { ...ready, ...takenRows(addressRows(ready.at, ready.lane.agent, rows)), isRerun: true }
+  return { ...ready, ...splitMembersAndJoined(addressMessagesToAgent(ready.at, ready.lane.agent, rows)), isRerun: true }
 }
 
 // Resumes a paused run: the signal that ended its wait is read back, what was decided is checked once more, and the run goes on
 // from there.
 
 /** The signal as the agent is given it, and where its answer belongs. */
-async function resumedSignal(
+async function resolveSignal(
   deps: { readonly db: Db; readonly log: Log },
   ready: ReadyTurn,
   signal: Pick<WaitingSignal, 'kind' | 'name'> & { readonly payload: JsonObject },
 ): Promise<Resumed | undefined> {
   const id = String(signal.payload['id'] ?? '')
-  const found = endsApproval(signal) ? await endedApproval(deps, ready, id) : await endedToolRequest(deps, ready, id)
+  const found = isApprovalEndSignal(signal)
+    ? await findEndedApproval(deps, ready, id)
+    : await findEndedToolRequest(deps, ready, id)
   if (found === undefined) return undefined
   const { pause, stored } = found
   const kind = pause.kind === 'approval' ? pauseSignals.approval : pauseSignals.runtimeTool
-  const rerun = pause.kind === 'approval' ? readRerun(stored, pause) : undefined
+  const rerun = pause.kind === 'approval' ? readStoredRerun(stored, pause) : undefined
   return {
     id,
     signal:
@@ -106,7 +108,7 @@ async function resumedSignal(
         : rerun.beginning.signal,
     rerun,
     reply: { threadId: String(stored['thread_id'] ?? ''), inReplyTo: String(stored['in_reply_to'] ?? '') },
-    chain: carriedChain(stored).chain,
+    chain: takeChainFromPayload(stored).chain,
   }
 }
 
@@ -121,15 +123,15 @@ export type Resumed = {
 
 type Found = { readonly pause: EndedPause; readonly stored: JsonObject }
 
-async function endedApproval(
+async function findEndedApproval(
   deps: { readonly db: Db; readonly log: Log },
   ready: ReadyTurn,
   id: string,
 ): Promise<Found | undefined> {
   const row = await loadPendingAction(deps.db, ready.lane.tenant, id)
   if (row === undefined) return undefined
-  const stored = required(row.resume)
-  const decision = await checkedDecision(row)
+  const stored = requireStoredResume(row.resume)
+  const decision = await checkDecision(row)
   if (decision === 'tampered') {
     const { connection, agent } = ready.lane
     deps.log.error('approval_tampered', {
@@ -147,7 +149,7 @@ async function endedApproval(
 }
 
 /** Decided in time counts, also when it is carried out later; what was decided about must still be what is stored. */
-async function checkedDecision(row: StoredAction): Promise<PauseDecision> {
+async function checkDecision(row: StoredAction): Promise<PauseDecision> {
   if (row.status !== 'accepted') return row.status === 'pending' ? 'expired' : row.status
   const { id, toolName, applyInput, agent, conversationId, runId } = row
   const bound = { action_id: id, tool_name: toolName, apply_input: applyInput, agent }
@@ -156,17 +158,21 @@ async function checkedDecision(row: StoredAction): Promise<PauseDecision> {
   return row.isInTime ? 'accepted' : 'expired'
 }
 
-async function endedToolRequest(deps: { readonly db: Db }, ready: ReadyTurn, id: string): Promise<Found | undefined> {
+async function findEndedToolRequest(
+  deps: { readonly db: Db },
+  ready: ReadyTurn,
+  id: string,
+): Promise<Found | undefined> {
   const row = await loadToolRequest(deps.db, ready.lane.tenant, id)
   if (row === undefined) return undefined
-  const stored = required(row.resume)
+  const stored = requireStoredResume(row.resume)
   const { status, isCancelled, result, sessionId } = row
   const resume = stored['agent'] as JsonObject
   return { pause: { kind: 'tool_request', id, status, isCancelled, result, resume, sessionId }, stored }
 }
 
 /** After its turn has ended nothing of it is left to run; only a replay gets here. */
-function required(resume: JsonObject | null): JsonObject {
+function requireStoredResume(resume: JsonObject | null): JsonObject {
   if (resume === null)
     throw new GatewayError('content_erased', '[gateway] what this run waited for was carried out and is forgotten')
   return resume
@@ -189,7 +195,7 @@ export function pauseEndPayload(pause: EndedPause): JsonObject {
 type Reported = NonNullable<NonNullable<NormalizedMessage['channel']>['tool_result']>
 
 /** The id of the request this turn has answered, now or before it was interrupted; or why it has not. */
-async function answeredRequest(
+async function findAnsweredRequest(
   deps: { readonly db: Db },
   { lane, turn }: ReadyTurn,
   reported: Reported,
@@ -199,14 +205,14 @@ async function answeredRequest(
   const request = await findToolRequestByCall(deps.db, scope, reported.tool_call_id)
   if (request === undefined) return { refusal: say('tool.not_waiting') }
   const metadata = { origin: turn.id }
-  const answer = submittedResult(
+  const answer = toSubmittedAnswer(
     reported.error === undefined
       ? { result: parseJsonOrText(reported.content), metadata }
       : { error: reported.error.slice(0, 2000), metadata },
   )
   const answered = await answerToolRequest(deps.db, scope, request.id, { ...answer, isTakenOn: true }, principal)
   if (answered.kind === 'refused') return { refusal: say('tool.too_late') }
-  if (answered.isDuplicate && toolResultOrigin(answered.request) !== turn.id)
+  if (answered.isDuplicate && readToolResultOrigin(answered.request) !== turn.id)
     return { refusal: say('tool.answered_before') }
   return { id: request.id }
 }
@@ -219,7 +225,7 @@ function parseJsonOrText(content: string): Json {
   }
 }
 
-function toolResultOrigin({ result }: ToolRequestLine): unknown {
+function readToolResultOrigin({ result }: ToolRequestLine): unknown {
   const metadata = result?.['metadata']
   return typeof metadata === 'object' && metadata !== null && 'origin' in metadata ? metadata['origin'] : undefined
 }

@@ -16,16 +16,16 @@ import { GatewayError, isGatewayError } from '../lib/errors.ts'
 import type { Json, JsonObject } from '../lib/json-value.ts'
 
 import {
+  base64ToStream,
   containFiles,
   deriveAttachmentId,
   type FilePart,
   hasFiles,
-  inlineBody,
   isFilePart,
   listAttachmentIds,
-  missingPart,
   noLongerThere,
-  storedPart,
+  toMissingFileText,
+  toStoredPart,
 } from './file-part.ts'
 import type { GatewayConnection } from './gateway-connection.ts'
 import type { Absorbed } from './plan-turn.ts'
@@ -100,7 +100,7 @@ export function openTurnFiles(
       const file = await openTurnFile(id)
       return file === undefined ? undefined : readFileBytes(file, maxBytes)
     },
-    handed: (parts) => withHandles(context, parts),
+    handed: (parts) => addHandles(context, parts),
   }
 }
 
@@ -108,20 +108,20 @@ function isOwnFile({ principal, threadId }: TurnFilesContext, { owner }: Attachm
   return owner.principal === principal && (owner.threadId === null || owner.threadId === threadId)
 }
 
-async function withHandles(context: TurnFilesContext, parts: readonly Part[]): Promise<Part[]> {
+async function addHandles(context: TurnFilesContext, parts: readonly Part[]): Promise<Part[]> {
   const ids = listAttachmentIds(parts)
   const found = ids.length === 0 ? [] : await context.attachments.find(ids)
   const byId = new Map(found.map((descriptor) => [descriptor.id, descriptor]))
-  return Promise.all(parts.map((part) => (isFilePart(part) ? withHandle(context, part, byId) : part)))
+  return Promise.all(parts.map((part) => (isFilePart(part) ? addHandle(context, part, byId) : part)))
 }
 
-async function withHandle(
+async function addHandle(
   { attachments, principal }: TurnFilesContext,
   part: FilePart,
   byId: ReadonlyMap<string, AttachmentDescriptor>,
 ): Promise<Part> {
   const descriptor = byId.get(part.attachment?.id ?? '')
-  if (descriptor?.status !== 'ready') return missingPart(part, noLongerThere)
+  if (descriptor?.status !== 'ready') return toMissingFileText(part, noLongerThere)
   const { url, expiresAt } = await attachments.handle(descriptor, { principal, kind: 'agent' })
   return { ...part, bytes_ref: { kind: 'url', url, expires_at: expiresAt } }
 }
@@ -147,7 +147,7 @@ type UrlPart = FilePart & { readonly bytes_ref: { readonly kind: 'url' } }
 const unknownPrincipal = ''
 
 /** All of an inbound event or nothing. */
-export async function claimFiles(
+export async function claimFilesOfEvents(
   deps: { readonly attachments: AttachmentService },
   { adapter }: Pick<GatewayConnection, 'adapter'>,
   events: readonly InboundEvent[],
@@ -161,8 +161,9 @@ export async function claimFiles(
     }
     const parts: Part[] = []
     for (const given of event.message.parts) {
-      const part = withoutClaims(given)
-      const outcome = takesUrls && isUrlPart(part) ? await claimOne(deps, event, part) : { kind: 'kept' as const, part }
+      const part = dropClaimedAttachment(given)
+      const outcome =
+        takesUrls && isUrlPart(part) ? await claimFile(deps, event, part) : { kind: 'kept' as const, part }
       if (outcome.kind === 'refused') return { ...outcome, of: event }
       parts.push(outcome.part)
     }
@@ -171,18 +172,18 @@ export async function claimFiles(
   return { kind: 'claimed', events: claimed }
 }
 
-async function claimOne(
+async function claimFile(
   { attachments }: { readonly attachments: AttachmentService },
   event: InboundMessage,
   part: UrlPart,
 ) {
   const owner = { principal: event.subject ?? unknownPrincipal, threadId: event.message.thread_id }
   const outcome = await attachments.claim(part.bytes_ref.url, owner)
-  return outcome.kind === 'refused' ? outcome : { kind: 'kept' as const, part: storedPart(part, outcome.descriptor) }
+  return outcome.kind === 'refused' ? outcome : { kind: 'kept' as const, part: toStoredPart(part, outcome.descriptor) }
 }
 
 /** Which stored file a part stands for is found here and never believed: a name of one is no right to it. */
-function withoutClaims(part: Part): Part {
+function dropClaimedAttachment(part: Part): Part {
   if (!isFilePart(part) || part.attachment === undefined) return part
   const { attachment: _claimed, ...rest } = part
   return rest
@@ -206,7 +207,7 @@ export async function fetchTurnFiles(
     message.parts.flatMap((part, index) => (needsFetching(part) ? [{ entry, index, part }] : [])),
   )
   const fetched = new Map<string, KnownPart>()
-  await inParallel(atOnce, tasks, async ({ entry, index, part }) => {
+  await runInParallel(atOnce, tasks, async ({ entry, index, part }) => {
     const of = entries[entry]
     if (of !== undefined) fetched.set(`${entry}:${index}`, await fetchFileOnce(context, of, index, part))
   })
@@ -214,7 +215,7 @@ export async function fetchTurnFiles(
     const parts = each.message.parts.map((part, index) => fetched.get(`${entry}:${index}`) ?? part)
     return tasks.length === 0 ? each : { ...each, message: { ...each.message, parts } }
   })
-  await inUse(context, whole)
+  await markFilesInUse(context, whole)
   return whole
 }
 
@@ -241,7 +242,7 @@ async function fetchFileOnce(
 }
 
 /** From now on they live as long as the message and the session that refer to them. */
-async function inUse({ deps, ready }: FetchContext, entries: readonly Absorbed[]): Promise<void> {
+async function markFilesInUse({ deps, ready }: FetchContext, entries: readonly Absorbed[]): Promise<void> {
   for (const { row, message } of entries) {
     const ids = listAttachmentIds(message.parts)
     const by = { inboxId: row.id, sessionId: ready.turn.sessionId || null }
@@ -249,12 +250,12 @@ async function inUse({ deps, ready }: FetchContext, entries: readonly Absorbed[]
   }
 }
 
-async function inParallel<T>(limit: number, items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+async function runInParallel<T>(limit: number, items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   let next = 0
-  const worker = async (): Promise<void> => {
+  const workThroughItems = async (): Promise<void> => {
     for (let item = items[next++]; item !== undefined; item = items[next++]) await work(item)
   }
-  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker))
+  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, workThroughItems))
 }
 
 // A file is found where an earlier try left it, else opened at its platform, a few times where that fails.
@@ -289,15 +290,16 @@ async function fetchFile(context: FetchContext, wanted: Wanted): Promise<KnownPa
   const { deps, signal } = context
   const { part } = wanted
   const [known] = await deps.attachments.find([wanted.id])
-  if (known !== undefined) return known.status === 'ready' ? storedPart(part, known) : missingPart(part, noLongerThere)
+  if (known !== undefined)
+    return known.status === 'ready' ? toStoredPart(part, known) : toMissingFileText(part, noLongerThere)
   if (part.kind === 'file' && (part.size ?? 0) > deps.attachments.maxBytes)
-    return missingPart(part, unstorable.SU_TOO_LARGE ?? '')
+    return toMissingFileText(part, unstorable.SU_TOO_LARGE ?? '')
   for (let tries = 1; tries <= maxTries; tries += 1) {
     const fetched = await tryFetchFile(context, wanted)
     if (fetched !== undefined) return fetched
     if (tries < maxTries) await sleepOrAbort(deps.turnPolicy.retryFirstMs * 4 ** (tries - 1), signal)
   }
-  return missingPart(part, 'not received, the channel did not answer')
+  return toMissingFileText(part, 'not received, the channel did not answer')
 }
 
 /** Undefined: worth another try. */
@@ -310,7 +312,7 @@ async function tryFetchFile(context: FetchContext, wanted: Wanted): Promise<Know
     case 'retry':
       return undefined
     case 'refused':
-      return missingPart(part, refusedBy[opened.reason])
+      return toMissingFileText(part, refusedBy[opened.reason])
     case 'opened': {
       const { body, mime, name } = opened
       const declaredMime = part.mime ?? mime
@@ -326,9 +328,9 @@ async function tryFetchFile(context: FetchContext, wanted: Wanted): Promise<Know
       })
       await deps.failpoint?.('after:store_file')
       if (stored === undefined) return undefined
-      if (stored.kind === 'nowhere') return missingPart(part, 'not received, this gateway keeps no files')
-      if (stored.kind === 'stored') return storedPart(part, stored.descriptor)
-      return missingPart(part, unstorable[stored.code] ?? 'not received')
+      if (stored.kind === 'nowhere') return toMissingFileText(part, 'not received, this gateway keeps no files')
+      if (stored.kind === 'stored') return toStoredPart(part, stored.descriptor)
+      return toMissingFileText(part, unstorable[stored.code] ?? 'not received')
     }
     default:
       return opened satisfies never
@@ -340,7 +342,7 @@ async function openPlatformFile({ ready, signal }: FetchContext, part: FilePart)
   const { openFile } = ready.at.adapter
   switch (ref.kind) {
     case 'inline':
-      return { kind: 'opened', body: inlineBody(ref.data_base64) }
+      return { kind: 'opened', body: base64ToStream(ref.data_base64) }
     case 'channel': {
       if (openFile === undefined) return { kind: 'refused', reason: 'not_allowed' }
       const deadline = AbortSignal.any([signal, AbortSignal.timeout(fileTimeoutMs)])

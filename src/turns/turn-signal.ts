@@ -18,16 +18,16 @@ type TurnSignal = {
 
 export function openTurnSignal(lease: AbortSignal, deadlineMs: number): TurnSignal {
   const controller = new AbortController()
-  const onLease = (): void => controller.abort(lease.reason)
-  const onDeadline = (): void => controller.abort(new DOMException('the turn took too long', 'TimeoutError'))
-  const timer = setTimeout(onDeadline, deadlineMs)
-  if (lease.aborted) onLease()
-  else lease.addEventListener('abort', onLease, { once: true })
+  const abortOnLeaseEnd = (): void => controller.abort(lease.reason)
+  const abortOnDeadline = (): void => controller.abort(new DOMException('the turn took too long', 'TimeoutError'))
+  const timer = setTimeout(abortOnDeadline, deadlineMs)
+  if (lease.aborted) abortOnLeaseEnd()
+  else lease.addEventListener('abort', abortOnLeaseEnd, { once: true })
   return {
     signal: controller.signal,
     end() {
       clearTimeout(timer)
-      lease.removeEventListener('abort', onLease)
+      lease.removeEventListener('abort', abortOnLeaseEnd)
     },
   }
 }
@@ -65,7 +65,7 @@ export function createTimedFetch(send: typeof fetch, silenceMs: number): typeof 
   if (!Number.isFinite(silenceMs)) return send
   return async (input, init) => {
     const silence = new AbortController()
-    const listen = <T>(answer: Promise<T>): Promise<T> => {
+    const limitSilence = <T>(answer: Promise<T>): Promise<T> => {
       const timer = setTimeout(() => silence.abort(fetchTimeout(silenceMs)), silenceMs)
       return answer
         .catch((error: unknown) => {
@@ -75,13 +75,13 @@ export function createTimedFetch(send: typeof fetch, silenceMs: number): typeof 
     }
     const given = init?.signal ?? (input instanceof Request ? input.signal : undefined)
     const signal = given == null ? silence.signal : AbortSignal.any([given, silence.signal])
-    const response = await listen(send(input, { ...init, signal }))
-    return response.body === null ? response : withBody(response, response.body, listen)
+    const response = await limitSilence(send(input, { ...init, signal }))
+    return response.body === null ? response : replaceBody(response, response.body, limitSilence)
   }
 }
 
 /** Counts only while a piece is waited for: an agent that takes its time between two pieces is not the server's silence. */
-function withBody(
+function replaceBody(
   response: Response,
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
   listen: <T>(answer: Promise<T>) => Promise<T>,

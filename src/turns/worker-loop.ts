@@ -79,7 +79,7 @@ export type Quiet = {
   readonly isOver: () => boolean
 }
 
-export function createQuiet(loops: number): Quiet {
+export function createQuietWatch(loops: number): Quiet {
   let moment = 0
   let isOver = false
   const resting = new Map<object, number>()
@@ -99,7 +99,7 @@ export function createQuiet(loops: number): Quiet {
 /** Resolves when told to stop, or when all is quiet if asked to; everything it started has ended by then. */
 export async function runWorkerLoop<Work>(loop: WorkerLoop<Work>): Promise<void> {
   const running = new Set<Promise<void>>()
-  const start = (work: Work): void => {
+  const startLoopWork = (work: Work): void => {
     loop.untilQuiet?.stir()
     const task = loop
       .run(work)
@@ -120,7 +120,7 @@ export async function runWorkerLoop<Work>(loop: WorkerLoop<Work>): Promise<void>
     const moment = loop.untilQuiet?.moment() ?? 0
     const claimed =
       free > 0 ? await claimSafely(loop, loop.claim, free) : await claimUrgently(loop, running.size, urgency)
-    for (const work of claimed) start(work)
+    for (const work of claimed) startLoopWork(work)
     if (claimed.length > 0 && claimed.length === free) continue
     if (claimed.length === 0 && running.size === 0) loop.untilQuiet?.rest(loop, moment)
     if (isLoopOver()) break

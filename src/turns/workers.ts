@@ -9,13 +9,13 @@ import { claimSends } from '../db/outbox.ts'
 import type { FullSlots, HeldLane } from '../db/turn-rows.ts'
 import { claimControlTurns } from '../db/turns.ts'
 import { errorLogFields, type Log, type LogFields } from '../lib/log.ts'
-import { isStandstill, type SlotUse } from '../observability/process-metrics.ts'
+import { hasStoodFullTooLong, type SlotUse } from '../observability/process-metrics.ts'
 import type { GatewayConnection } from './gateway-connection.ts'
 import type { Wakeups } from './services.ts'
-import { createSlots, type SlotLane, type Slots, slotShares } from './slots.ts'
-import { createShare, type Isolation, type SuspectShare } from './suspects.ts'
+import { chooseSlotShares, createSlots, type SlotLane, type Slots } from './slots.ts'
+import { createDrainShare, type Isolation, type SuspectShare } from './suspects.ts'
 import type { TurnPolicy } from './turn-policy.ts'
-import { createQuiet, runWorkerLoop, type WorkerLoop } from './worker-loop.ts'
+import { createQuietWatch, runWorkerLoop, type WorkerLoop } from './worker-loop.ts'
 
 /** Once `deadline` is aborted nothing new is claimed, and turns stop at their next journal step. */
 export type DrainOptions = {
@@ -58,10 +58,10 @@ export type WorkerDeps = {
 }
 
 export function createWorkers(deps: WorkerDeps, work: Work): Workers {
-  const shares = slotShares(deps.turnPolicy, { agents: deps.agents.size, connections: deps.connections.length })
+  const shares = chooseSlotShares(deps.turnPolicy, { agents: deps.agents.size, connections: deps.connections.length })
   const slots = createSlots(deps.turnPolicy.slots, shares, deps.monotonicMs)
   const rounds = new Map<WorkerLoopName, number>()
-  const onRound = (loop: WorkerLoopName) => () => void rounds.set(loop, deps.monotonicMs())
+  const createRoundRecorder = (loop: WorkerLoopName) => () => void rounds.set(loop, deps.monotonicMs())
   const msSinceRound = (loop: WorkerLoopName): number | null => {
     const at = rounds.get(loop)
     return at === undefined ? null : Math.max(0, deps.monotonicMs() - at)
@@ -81,18 +81,18 @@ export function createWorkers(deps: WorkerDeps, work: Work): Workers {
         monotonicMs: deps.monotonicMs,
         batch: 32,
         onError: logWorkerError(deps),
-        ...(untilIdle ? { untilQuiet: createQuiet(suspects === undefined ? 3 : 1) } : {}),
+        ...(untilIdle ? { untilQuiet: createQuietWatch(suspects === undefined ? 3 : 1) } : {}),
       }
       deadline.addEventListener('abort', notifyAll)
       try {
-        const onTurns = warnWhenSlotsAreStuck(deps, slots, onRound('turns'))
-        const turns = runWorkerLoop({ ...turnWorker(deps, work, slots, shared, suspects), onRound: onTurns })
+        const onTurns = warnWhenSlotsAreStuck(deps, slots, createRoundRecorder('turns'))
+        const turns = runWorkerLoop({ ...createTurnLoop(deps, work, slots, shared, suspects), onRound: onTurns })
         const running =
           suspects === undefined
             ? [
-                runWorkerLoop({ ...timerWorker(deps, work, shared), onRound: onRound('timers') }),
+                runWorkerLoop({ ...createTimerLoop(deps, work, shared), onRound: createRoundRecorder('timers') }),
                 turns,
-                runWorkerLoop({ ...sendWorker(deps, work, shared), onRound: onRound('sends') }),
+                runWorkerLoop({ ...createSendLoop(deps, work, shared), onRound: createRoundRecorder('sends') }),
               ]
             : [turns]
         // The first to find everything quiet ends; the others wake and find the same.
@@ -115,14 +115,14 @@ type WorkInHand = {
 
 type Slotted<Lane> = Claimed<Lane> & { readonly leaveSlot: () => void }
 
-function turnWorker(
+function createTurnLoop(
   deps: WorkerDeps,
   work: Work,
   slots: Slots,
   shared: Shared,
   suspects: SuspectShare | undefined,
 ): WorkerLoop<Slotted<HeldLane>> {
-  const share = createShare(deps, suspects)
+  const share = createDrainShare(deps, suspects)
   const claimUrgent = async (limit: number): Promise<readonly Slotted<HeldLane>[]> => {
     const claimedAt = deps.monotonicMs()
     const lanes = await claimControlTurns(deps.db, limit)
@@ -141,10 +141,10 @@ function turnWorker(
 }
 
 /** A flood of one connection, or a vendor that is slow to answer, leaves slots to the sends of others. */
-function sendWorker(deps: WorkerDeps, work: Work, shared: Shared): WorkerLoop<Slotted<HeldSendLane>> {
+function createSendLoop(deps: WorkerDeps, work: Work, shared: Shared): WorkerLoop<Slotted<HeldSendLane>> {
   const { sendSlots } = deps.turnPolicy
   const reserved = { slots: sendSlots, reservedSlots: Math.ceil(sendSlots / 8) }
-  const shares = slotShares(reserved, { agents: 1, connections: deps.connections.length })
+  const shares = chooseSlotShares(reserved, { agents: 1, connections: deps.connections.length })
   return {
     ...shared,
     slots: sendSlots,
@@ -157,7 +157,7 @@ function sendWorker(deps: WorkerDeps, work: Work, shared: Shared): WorkerLoop<Sl
   }
 }
 
-function timerWorker(deps: WorkerDeps, work: Work, shared: Shared): WorkerLoop<never> {
+function createTimerLoop(deps: WorkerDeps, work: Work, shared: Shared): WorkerLoop<never> {
   return {
     ...shared,
     slots: shared.batch,
@@ -195,7 +195,7 @@ function createSharedClaim<Lane extends SlotLane>(
 ): WorkerLoop<Slotted<Lane>>['claim'] {
   let restUntil = 0
   let isNotifyDue = false
-  const notifyAfter = (ms: number): void => {
+  const wakeLoopAfter = (ms: number): void => {
     if (isNotifyDue) return
     isNotifyDue = true
     setTimeout(() => {
@@ -210,7 +210,7 @@ function createSharedClaim<Lane extends SlotLane>(
       const isAnyFull = full.agents.length + full.connections.length + full.pairs.length > 0
       const claimedAt = deps.monotonicMs()
       if (isAnyFull && claimedAt < restUntil) {
-        notifyAfter(restUntil - claimedAt)
+        wakeLoopAfter(restUntil - claimedAt)
         break
       }
       const lanes = await claim(asked, full).catch((error: unknown) => {
@@ -234,11 +234,11 @@ function warnWhenSlotsAreStuck(deps: WorkerDeps, slots: Slots, onRound: () => vo
     onRound()
     const use = slots.use()
     const [most] = use.holders
-    if (isStandstill(use) && !isReported && most !== undefined) {
+    if (hasStoodFullTooLong(use) && !isReported && most !== undefined) {
       const { agent, connection, used, oldestMs } = most
       deps.log.warn('slots_full', { agent, connection, held: used, count: use.slots, ms: Math.round(oldestMs) })
     }
-    isReported = isStandstill(use)
+    isReported = hasStoodFullTooLong(use)
   }
 }
 

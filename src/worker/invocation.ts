@@ -36,7 +36,7 @@ export function openInvocation(config: Config, options: InvocationOptions): Invo
   const { log, onWork, failpoint, files, mailer, issuerMemory } = options
   const assembled = assembleGateway(config, database, {
     fetch: (input, init) => fetch(input, init),
-    fenceFetch: fenceWorkerFetch,
+    fenceFetch: createFencedWorkerFetch,
     // Who drains looks for them when it is done.
     isolation: { from: 2, isOffered: () => true, wake: () => {} },
     now: Date.now,
@@ -74,7 +74,7 @@ function longRunningProblem({ adapter: { channel, ingress }, connection }: Gatew
 }
 
 /** Asked right before the request is handed to the runtime; there is nothing of ours between that and its first byte. */
-const fenceWorkerFetch: NonNullable<Runtime['fenceFetch']> = (mayLeave, onSend) => async (input, init) => {
+const createFencedWorkerFetch: NonNullable<Runtime['fenceFetch']> = (mayLeave, onSend) => async (input, init) => {
   if (!mayLeave(0)) throw new DOMException('too late to be sent', 'TimeoutError')
   onSend?.()
   return fetch(input, init)

@@ -92,8 +92,8 @@ function connectionProblems(file: ParleyConfig): readonly string[] {
 }
 
 function isLocalOnlyChannel(channel: string): boolean {
-  const isThisChannel = (each: { readonly channel: string }): boolean => each.channel === channel
-  return channels.some(isThisChannel) && !publicChannels.some(isThisChannel)
+  const isOfChannel = (each: { readonly channel: string }): boolean => each.channel === channel
+  return channels.some(isOfChannel) && !publicChannels.some(isOfChannel)
 }
 
 function loadConfigOrExplain(problems: string[], load: () => Config): Config | undefined {

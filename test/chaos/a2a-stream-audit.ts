@@ -1,5 +1,5 @@
 // What clients saw of their streams, held against the rows of the log: every event once, none that is not stored.
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
 import type { ResumingClient, SeenEvent } from './a2a-client.ts'
 import type { Scene } from './crash-setup.ts'
@@ -13,7 +13,7 @@ type Row = {
   readonly state: string
 }
 
-const logRows = statement(
+const logRows = nameStatement(
   'crash_test_task_log',
   `select u.task_id as "taskId", u.task_order || '.' || e.seq as id, e.event ->> 'type' as type,
     e.event -> 'metadata' ->> 'delta' as delta, t.state

@@ -1,6 +1,6 @@
 // approval: consent is asked for, the gateway dies, two clients agree at once: done exactly once, and the person is told.
 // Killed between the effect and the commit: a tool with keys gets the same key, any other ends as unknown and is told.
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
 import { createApprovalDesk } from './approval-operator.ts'
 import { createScene, type Scene } from './crash-setup.ts'
@@ -127,11 +127,11 @@ async function otherEnds({ scene, desk, say }: Stage): Promise<readonly Line[]> 
 }
 
 const changes = {
-  input: statement(
+  input: nameStatement(
     'crash_test_change_input',
     `update pending_actions set action = jsonb_set(action, '{apply_input,item}', '"gold"') where status = 'pending'`,
   ),
-  hash: statement(
+  hash: nameStatement(
     'crash_test_change_hash',
     `update pending_actions set action_hash = 'sha256:0' where status = 'pending'`,
   ),

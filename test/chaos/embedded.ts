@@ -2,7 +2,7 @@
 // keep coming; a second gateway on the folder is refused; and the gateway is frozen longer than its lease, again and again,
 // where no other takes over. Nothing is lost, doubled or out of order.
 
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
 import { isPostmasterOfFolder, readPostmaster, signalProcess } from '../../src/node/embedded-postgres/postmaster.ts'
 import { embeddedFolder } from '../../src/node/embedded-postgres.ts'
@@ -137,8 +137,8 @@ async function killPostgres(scene: Scene): Promise<void> {
   await eventually(async () => !(await isPostgres(scene, pid)), 5_000, 10)
 }
 
-const backendPid = statement('crash_test_backend_pid', 'select pg_backend_pid() as pid')
-const endless = statement('crash_test_busy_backend', 'do $$ begin loop end loop; end $$')
+const backendPid = nameStatement('crash_test_backend_pid', 'select pg_backend_pid() as pid')
+const endless = nameStatement('crash_test_busy_backend', 'do $$ begin loop end loop; end $$')
 
 /** Gives back the backend's pid. It has no end of its own. */
 async function keepBackendBusy({ databaseUrl }: Scene): Promise<number> {

@@ -1,7 +1,7 @@
 // fediverse: a gateway killed at every step between a signed post and what comes of it: followers, answers to many inboxes, what a block
 // ends. People on other servers do everything at once, and their servers try until they hear 202. Nothing that was taken is lost, and
 // nobody sees anything twice: whatever is sent again has the same ids.
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
 import { freePort } from '../doubles/free-port.ts'
 import { createScene, type Scene } from './crash-setup.ts'
@@ -147,7 +147,7 @@ async function tryAgain({ operator }: Scene, people: People, actor: string): Pro
   ]
 }
 
-const holding = statement(
+const holding = nameStatement(
   'crash_test_deleted',
   `select count(*)::int as n from messages m where to_jsonb(m)::text like '%me-not-%'`,
 )

@@ -1,5 +1,5 @@
 // The operator of the crash test `shapes`: takes people's access away and gives it back, and tries dead letters again.
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
 import type { Scene } from './crash-setup.ts'
 import type { GatewayProcess } from './gateway-process.ts'
@@ -121,7 +121,7 @@ export async function readStored({ databaseUrl }: Scene) {
   }
 }
 
-const storedMessages = statement(
+const storedMessages = nameStatement(
   'crash_test_shapes_messages',
   `select message_id as id, split_part(connection, '/', 2) as connection, state, reason, event, turn_id as turn,
      to_jsonb(x) ->> 'joined_at_poll' is not null as "isJoined" from inbox x
@@ -129,13 +129,13 @@ const storedMessages = statement(
 )
 
 // Columns that an older schema has not are read as JSON: the test can be run against one.
-const storedTurns = statement(
+const storedTurns = nameStatement(
   'crash_test_shapes_turns',
   `select id, coalesce(to_jsonb(t) ->> 'journal_turn', id::text) as journal, state, attempt from turns t order by id`,
 )
 
 /** Joined here: the database has no index on what is read as JSON, and no statistics of it. */
-const storedEffects = statement(
+const storedEffects = nameStatement(
   'crash_test_shapes_effects',
   `select j.turn_id::text as journal, count(*)::int as effects from journal j
    where coalesce(to_jsonb(j) ->> 'is_effect', 'true') = 'true' group by 1`,

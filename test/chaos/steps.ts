@@ -1,7 +1,7 @@
 // steps: a turn in which a model takes ten steps with a tool, one after the other, killed with -9 again and again. Steps of the
 // turn are counted from 1: the odd ones are the model's answers, the even ones its tool calls, the last is its final answer.
 // What was finished is read from the journal: neither the model nor the tool hears of it a second time.
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
 import type { ScriptedModelServer } from '../doubles/scripted-model-server.ts'
 import { createScene, type Scene } from './crash-setup.ts'
@@ -93,7 +93,10 @@ async function tell(scene: Scene, story: Told, options: CrashTestOptions): Promi
 /** Its holder is dead, and we know it; it was not the turn that killed it. */
 export async function dropLeases({ databaseUrl }: Scene): Promise<void> {
   const database = openPostgres({ url: await databaseUrl() })
-  await database.query(statement('crash_test_drop_leases', 'update lanes set lease_until = null, holder = null'), [])
+  await database.query(
+    nameStatement('crash_test_drop_leases', 'update lanes set lease_until = null, holder = null'),
+    [],
+  )
   await database.close()
 }
 

@@ -1,7 +1,7 @@
 // upgrade: releases whose rows differ by one version on one database. Each takes what it can read and leaves the rest in its
 // order to the one that can; a schema that a release cannot work with is refused at its start.
 
-import { type Database, statement } from '../../src/db/client.ts'
+import { type Database, nameStatement } from '../../src/db/client.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
 import { audit } from './audit.ts'
 import { createScene, type Scene } from './crash-setup.ts'
@@ -66,11 +66,11 @@ async function meetNewSchema(scene: Scene): Promise<readonly Line[]> {
   return lines
 }
 
-const pretend = statement(
+const pretend = nameStatement(
   'crash_test_pretend',
   'insert into parley_migrations (made_at, is_compatible) values (9999999999999, $1)',
 )
-const forget = statement('crash_test_forget', 'delete from parley_migrations where made_at = 9999999999999')
+const forget = nameStatement('crash_test_forget', 'delete from parley_migrations where made_at = 9999999999999')
 
 async function withDatabase({ databaseUrl }: Scene, work: (database: Database) => Promise<unknown>): Promise<void> {
   const database = openPostgres({ url: await databaseUrl() })

@@ -1,7 +1,7 @@
 // A turn that paused, as the stores find it: a conversation, its lane free, and what the run waits for.
 
 import { randomUUID } from 'node:crypto'
-import { type Database, statement } from '../../src/db/client.ts'
+import { type Database, nameStatement } from '../../src/db/client.ts'
 import { storeDrafts } from '../../src/db/inbox.ts'
 import { type NewPendingAction, type NewToolRequest, type NewTurn, noAccessBasis } from '../../src/db/turn-rows.ts'
 import { claimTurns, completeTurn, openTurn } from '../../src/db/turns.ts'
@@ -75,7 +75,7 @@ export function aRequest(changes: Partial<NewToolRequest> = {}): NewToolRequest 
 }
 
 /** What the deciding statement leaves in the conversation's lane. */
-export const wakes = statement(
+export const wakes = nameStatement(
   'test_wakes',
   `select s.id, s.kind, s.name, s.payload, s.origin, (select l.pending from lanes l where l.conversation_id = s.conversation_id)
      as pending from signals s order by s.seq`,

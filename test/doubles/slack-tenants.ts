@@ -4,7 +4,7 @@ import { slackChannel } from '../../adapters/slack/index.ts'
 import type { Installation } from '../../src/contract/channel.ts'
 import type { Adapter, DeliveryOutcome, InboundEvent, InboundMessage, RawRequest } from '../../src/contract/index.ts'
 import { webHmac } from '../../src/lib/index.ts'
-import { attemptAt, replySaying } from '../../src/testing/adapter-contract-outbound.ts'
+import { createAttempt, createTextReply } from '../../src/testing/adapter-contract-outbound.ts'
 import type { MemoryInstallations } from './memory-installations.ts'
 import { memoryNotes } from './memory-ttl-store.ts'
 
@@ -94,7 +94,7 @@ export async function answered(
   arrived: InboundMessage,
   text = 'an answer',
 ): Promise<DeliveryOutcome> {
-  const [first] = adapter.render(replySaying(text), arrived.replyTo)
+  const [first] = adapter.render(createTextReply(text), arrived.replyTo)
   if (first === undefined) throw new Error('nothing to say')
-  return adapter.deliver(first.call, attemptAt(1))
+  return adapter.deliver(first.call, createAttempt(1))
 }

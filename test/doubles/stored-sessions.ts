@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { type Envelope, envelopeSchemaId } from '../../src/contract/gateway-events.ts'
-import { type Database, statement } from '../../src/db/client.ts'
+import { type Database, nameStatement } from '../../src/db/client.ts'
 import { storeDrafts } from '../../src/db/inbox.ts'
 import type { InboxDraft } from '../../src/db/inbox-row.ts'
 import { type HeldLane, type NewTurn, noAccessBasis } from '../../src/db/turn-rows.ts'
@@ -77,7 +77,7 @@ export function newTurn(held: HeldLane, principal: string | null): NewTurn {
   }
 }
 
-const move = statement('test_move', 'update sessions set workspace_type = $2, workspace_id = $3 where id = $1')
+const move = nameStatement('test_move', 'update sessions set workspace_type = $2, workspace_id = $3 where id = $1')
 
 export async function moveSession(database: Database, id: string, type: string, workspace: string): Promise<void> {
   await database.query(move, [id, type, workspace])

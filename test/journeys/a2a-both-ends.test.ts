@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { a2aAgent } from '../../adapters/a2a/client/remote-agent.ts'
 import { a2a } from '../../adapters/a2a/index.ts'
 import { defineAgent } from '../../src/agents/define-agent.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { cancelRun } from '../../src/db/runs.ts'
 import { type A2aPeer, type Body, startA2a } from '../doubles/a2a-peer.ts'
 import { type AtWork, putToWork, until } from '../doubles/background-gateway.ts'
@@ -21,15 +21,15 @@ type Asked = { readonly path: string; readonly version: string | undefined; read
 /** The other gateway as a server of its own; of its card only one interface is shown. */
 type Elsewhere = { readonly url: string; readonly asked: Asked[]; readonly cut: () => void }
 
-const deltas = statement(
+const deltas = nameStatement(
   'test_both_ends_deltas',
   "select event from run_events where event ->> 'type' = 'text_delta' order by run_id, seq",
 )
-const tasks = statement(
+const tasks = nameStatement(
   'test_both_ends_tasks',
   'select id, context_id as "contextId", state from tasks order by created_at',
 )
-const runs = statement('test_both_ends_runs', "select id from runs where status = 'running'")
+const runs = nameStatement('test_both_ends_runs', "select id from runs where status = 'running'")
 
 describeOnDatabase(
   'our client and our server',

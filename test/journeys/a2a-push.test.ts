@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { createLocalJWKSet, jwtVerify } from 'jose'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { a2a } from '../../adapters/a2a/index.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { sha256Hex } from '../../src/lib/index.ts'
 import { createPinnedFetch } from '../../src/node/guarded-fetch.ts'
 import { type A2aPeer, aMessage, startA2a } from '../doubles/a2a-peer.ts'
@@ -16,7 +16,7 @@ type Told = { readonly headers: IncomingHttpHeaders; readonly body: any; readonl
 
 const isOver = (states: readonly string[]): boolean =>
   states.length > 0 && states.every((state) => ['delivered', 'refused', 'dead'].includes(state))
-const pushCalls = statement('test_push_calls', "select state from outbox where purpose = 'push'")
+const pushCalls = nameStatement('test_push_calls', "select state from outbox where purpose = 'push'")
 
 describeOnDatabase('push notifications of A2A', (database) => {
   let peer: A2aPeer

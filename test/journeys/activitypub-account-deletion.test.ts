@@ -5,8 +5,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { explainById } from '../../src/api/explain/explain.ts'
 import { textOf } from '../../src/contract/index.ts'
-import { type Database, statement } from '../../src/db/client.ts'
-import { sweepRound } from '../../src/gateway/sweep.ts'
+import { type Database, nameStatement } from '../../src/db/client.ts'
+import { runSweepRound } from '../../src/gateway/sweep.ts'
 import { type Fediverse, startFediverse } from '../doubles/fediverse.ts'
 import { type FediverseGateway, startFediverseGateway } from '../doubles/fediverse-gateway.ts'
 import { aMention, type Person, settlePerson } from '../doubles/fediverse-person.ts'
@@ -18,10 +18,10 @@ import { openTenantDb } from '../setup/tenant-db.ts'
 
 const social = 'social.localhost'
 const other = 'other.localhost'
-const due = statement('test_due', 'update account_deletions set due_at = now()')
+const due = nameStatement('test_due', 'update account_deletions set due_at = now()')
 /** Whoever was asked about somebody is not asked again within a minute. */
-const aMinuteLater = statement('test_minute', `delete from ttl_entries where family like '%asked'`)
-const counts = statement(
+const aMinuteLater = nameStatement('test_minute', `delete from ttl_entries where family like '%asked'`)
+const counts = nameStatement(
   'test_counts',
   `select (select count(*)::int from inbox) as inbox, (select count(*)::int from account_deletions) as farewells,
      (select count(*)::int from blobs) as blobs, (select count(*)::int from audit_log where action = 'forget') as told`,
@@ -66,7 +66,7 @@ describeOnDatabase('an account that is deleted', (database) => {
   }
   const sweep = async ({ gateway: { config, deps } }: FediverseGateway) => {
     await database().query(due, [])
-    await sweepRound({ config, database: database(), deps, log: deps.log })
+    await runSweepRound({ config, database: database(), deps, log: deps.log })
   }
   const counted = async () => (await database().query<Record<string, number>>(counts, []))[0]
   const leaving = ({ id }: Person) => ({

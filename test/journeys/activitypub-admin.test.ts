@@ -1,6 +1,6 @@
 // An operator changes and takes back what an agent posted, and turns servers away, while the gateway runs.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import type { JsonObject } from '../../src/lib/json-value.ts'
 import { type Fediverse, startFediverse } from '../doubles/fediverse.ts'
 import { type FediverseGateway, startFediverseGateway } from '../doubles/fediverse-gateway.ts'
@@ -10,7 +10,7 @@ import { settleUntil } from '../doubles/test-gateway.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const social = 'social.localhost'
-const calls = statement('test_calls', 'select state, reason from outbox order by seq')
+const calls = nameStatement('test_calls', 'select state, reason from outbox order by seq')
 
 describeOnDatabase('an operator of the fediverse', (database) => {
   let fediverse: Fediverse

@@ -4,7 +4,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import type { RawRequest } from '../../src/contract/index.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { readLedger } from '../../src/db/receipts.ts'
 import { bodyCases } from '../conformance/activitypub/body-cases.ts'
 import { cavageCases } from '../conformance/activitypub/cavage-cases.ts'
@@ -39,12 +39,12 @@ const suites = [cavageCases, rfcCases, ownerCases, proofCases, bodyCases, messag
 /** Larger ones may be cut off before anybody can say why. */
 const maxBytes = 512 * 1024
 
-const rows = statement('test_rows', 'select subject, event, state, reason from inbox order by seq')
-const aged = statement(
+const rows = nameStatement('test_rows', 'select subject, event, state, reason from inbox order by seq')
+const aged = nameStatement(
   'test_aged',
   `update ttl_entries set expires_at = expires_at - $1::int * interval '1 millisecond'`,
 )
-const sends = statement('test_sends', 'select state from outbox order by seq')
+const sends = nameStatement('test_sends', 'select state from outbox order by seq')
 
 describeOnDatabase('under attack', (database) => {
   let fediverse: Fediverse

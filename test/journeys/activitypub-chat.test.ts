@@ -1,7 +1,7 @@
 // Somebody writes in a chat (Pleroma, private messages of Lemmy) and is answered there: no post, nobody called, nothing public.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { type Fediverse, startFediverse } from '../doubles/fediverse.ts'
 import { type FediverseGateway, startFediverseGateway } from '../doubles/fediverse-gateway.ts'
 import { everybody, type Person, settlePerson } from '../doubles/fediverse-person.ts'
@@ -32,7 +32,7 @@ describeOnDatabase('a chat in the fediverse', (database) => {
     await bot.stop()
     await fediverse.stop()
   })
-  const ended = statement('test_ended', 'select count(*)::int as n from inbox where ended_at is null')
+  const ended = nameStatement('test_ended', 'select count(*)::int as n from inbox where ended_at is null')
   const say = async (at: number, isAnswered = true) => {
     const id = `${alice.id}/chats/${at}`
     const to = [bot.actor('demo')]
@@ -58,7 +58,7 @@ describeOnDatabase('a chat in the fediverse', (database) => {
     await say(14, false)
     await say(15, false)
     expect(alice.received).toHaveLength(13)
-    const ends = statement('test_ends', 'select reason, count(*)::int as n from inbox group by 1 order by 2')
+    const ends = nameStatement('test_ends', 'select reason, count(*)::int as n from inbox group by 1 order by 2')
     expect(await database().query(ends, [])).toEqual([
       { reason: 'reply_limit', n: 3 },
       { reason: null, n: 12 },

@@ -1,6 +1,6 @@
 // What a community passes on while the server of its author cannot be asked: the community delivers it again, and it is answered.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { type Fediverse, startFediverse } from '../doubles/fediverse.ts'
 import { type FediverseGateway, startFediverseGateway } from '../doubles/fediverse-gateway.ts'
 import { aMention, everybody, type Person, settlePerson } from '../doubles/fediverse-person.ts'
@@ -9,8 +9,8 @@ import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const [social, lemmy, other] = ['social.localhost', 'lemmy.localhost', 'other.localhost'] as const
 type Fields = Readonly<Record<string, unknown>>
-const kept = statement('test_kept', 'select id, reason from inbox order by seq')
-const aMinuteLater = statement('test_later', `update ttl_entries set expires_at = expires_at - interval '61 s'`)
+const kept = nameStatement('test_kept', 'select id, reason from inbox order by seq')
+const aMinuteLater = nameStatement('test_later', `update ttl_entries set expires_at = expires_at - interval '61 s'`)
 
 describeOnDatabase('what a community passes on too early', (database) => {
   let fediverse: Fediverse
@@ -89,7 +89,7 @@ describeOnDatabase('what a community passes on too early', (database) => {
     fail(said.object.id, 403)
     expect(await announce(said)).toBe(202)
     fail(said.object.id)
-    await database().query(statement('test_unknown', `delete from ttl_entries where family = 'ap-absent'`), [])
+    await database().query(nameStatement('test_unknown', `delete from ttl_entries where family = 'ap-absent'`), [])
     const [row] = await database().query<{ id: string }>(kept, [])
     const before = fediverse.seen.length
     await bot.gateway.gateway.resubmit(row?.id ?? '', 'operator')

@@ -1,7 +1,7 @@
 // A community elsewhere passes on what its members write: believed as their own servers show it, and answered to both.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { type Fediverse, startFediverse } from '../doubles/fediverse.ts'
 import { type FediverseGateway, type FediverseOptions, startFediverseGateway } from '../doubles/fediverse-gateway.ts'
 import { aMention, everybody, type Person, settlePerson } from '../doubles/fediverse-person.ts'
@@ -42,7 +42,7 @@ describeOnDatabase('a community of the fediverse', (database) => {
     const id = `${from.id}/announce/${passed}`
     return from.post(bot.inbox('demo'), { id, type: 'Announce', actor: from.id, to: [everybody], cc: [], object })
   }
-  const rows = (sql: string) => database().query<Fields>(statement(`test_${sql}`, sql), [])
+  const rows = (sql: string) => database().query<Fields>(nameStatement(`test_${sql}`, sql), [])
   const reasons = async () => (await rows('select reason from inbox order by seq')).map((row) => row['reason'])
   const asked = (id: string) => fediverse.seen.filter((each) => each.endsWith(` ${new URL(id).pathname}`)).length
 

@@ -3,7 +3,7 @@
 
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { readLedger } from '../../src/db/receipts.ts'
 import { createSweepStore } from '../../src/db/retention.ts'
 import { proven } from '../conformance/activitypub/proof-cases.ts'
@@ -18,12 +18,12 @@ import { settleUntil } from '../doubles/test-gateway.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const [social, hour] = ['social.localhost', 3_600_000] as const
-const aged = statement('test_aged', `update inbox set ended_at = ended_at - interval '25 hours'`)
-const fates = statement(
+const aged = nameStatement('test_aged', `update inbox set ended_at = ended_at - interval '25 hours'`)
+const fates = nameStatement(
   'test_fates',
   'select agent, json_agg(coalesce(reason, state) order by seq) as fates from inbox group by agent order by agent',
 )
-const forgotten = statement('test_forgotten', 'select message is null as forgotten from inbox')
+const forgotten = nameStatement('test_forgotten', 'select message is null as forgotten from inbox')
 
 describeOnDatabase('what comes later', (database) => {
   let fediverse: Fediverse

@@ -1,7 +1,7 @@
 // A delivery that names a post by its address alone: it is taken at once, and its words are asked for when it is answered, by whichever process
 // answers it.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { type Fediverse, startFediverse } from '../doubles/fediverse.ts'
 import { type FediverseGateway, startFediverseGateway } from '../doubles/fediverse-gateway.ts'
 import { aMention, type Person, settlePerson } from '../doubles/fediverse-person.ts'
@@ -9,8 +9,8 @@ import { settleUntil } from '../doubles/test-gateway.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const social = 'social.localhost'
-const fates = statement('test_fates', 'select coalesce(reason, state) as fate from inbox order by seq')
-const open = statement('test_open', 'select count(*)::int as n from inbox where ended_at is null')
+const fates = nameStatement('test_fates', 'select coalesce(reason, state) as fate from inbox order by seq')
+const open = nameStatement('test_open', 'select count(*)::int as n from inbox where ended_at is null')
 
 describeOnDatabase('a post that is only named', (database) => {
   let fediverse: Fediverse
@@ -91,7 +91,7 @@ describeOnDatabase('a post that is only named', (database) => {
     expect(await alice.post(bot.inbox('demo'), { ...create, object: object.id })).toBe(202)
     await ended()
     expect(await ends()).toEqual(['fetch_timeout'])
-    const tries = statement('test_tries', 'select max(attempt)::int as n from turns')
+    const tries = nameStatement('test_tries', 'select max(attempt)::int as n from turns')
     expect((await database().query<{ n: number }>(tries, []))[0]?.n).toBeGreaterThan(1)
   })
 })

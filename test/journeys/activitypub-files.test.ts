@@ -1,7 +1,7 @@
 // A file that an agent answers with goes along with its note: other servers fetch it at an address that nobody else knows.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { type Fediverse, startFediverse } from '../doubles/fediverse.ts'
 import { type FediverseGateway, startFediverseGateway } from '../doubles/fediverse-gateway.ts'
 import { aMention, type Person, settlePerson } from '../doubles/fediverse-person.ts'
@@ -35,7 +35,7 @@ const painter = defineAgent({
   }),
 })
 
-const owners = statement('test_file_owners', 'select distinct owner from attachments')
+const owners = nameStatement('test_file_owners', 'select distinct owner from attachments')
 
 type Attached = {
   readonly url: string

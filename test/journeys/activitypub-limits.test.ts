@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { readAuditPage } from '../../src/db/audit.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { readLedger } from '../../src/db/receipts.ts'
 import { alice, bob, mallory } from '../conformance/activitypub/signature-setup.ts'
 import { createNote, ourOrigin, type Peer, peerNow, post, signCavage } from '../doubles/activitypub-peer.ts'
@@ -16,18 +16,18 @@ import { settleUntil } from '../doubles/test-gateway.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const social = 'social.localhost'
-const fates = statement(
+const fates = nameStatement(
   'test_fates',
   "select coalesce(reason, state) as fate from inbox where event = 'new' order by seq",
 )
-const said = statement('test_said', "select envelope::text as text from messages where role = 'assistant'")
-const untaken = statement('test_untaken', "select count(*)::int as n from inbox where state = 'queued'")
-const newest = statement(
+const said = nameStatement('test_said', "select envelope::text as text from messages where role = 'assistant'")
+const untaken = nameStatement('test_untaken', "select count(*)::int as n from inbox where state = 'queued'")
+const newest = nameStatement(
   'test_newest',
   'select subject, reason, turn_id is not null as "isTaken" from inbox order by seq desc limit 1',
 )
-const open = statement('test_open', 'select count(*)::int as n from inbox where ended_at is null')
-const age = statement(
+const open = nameStatement('test_open', 'select count(*)::int as n from inbox where ended_at is null')
+const age = nameStatement(
   'test_age',
   `update reply_windows w set notified_until = notified_until - interval '11 minutes', expires_at = expires_at - interval '11 minutes',
      answered = (select jsonb_agg(e || jsonb_build_object('until', (e ->> 'until')::timestamptz - interval '11 minutes'))

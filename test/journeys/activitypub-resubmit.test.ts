@@ -1,6 +1,6 @@
 // What the fediverse channel kept and made nothing of is driven again.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { type Fediverse, startFediverse } from '../doubles/fediverse.ts'
 import { type FediverseGateway, startFediverseGateway } from '../doubles/fediverse-gateway.ts'
 import { aMention, type Person, settlePerson } from '../doubles/fediverse-person.ts'
@@ -24,7 +24,7 @@ describeOnDatabase('a post that was ignored', (database) => {
     await alice.post(bot.inbox('demo'), { id: `${alice.id}#undo/1`, type: 'Undo', actor: alice.id, object: block })
     await bot.gateway.settle()
     const sql = `select id from inbox where reason = 'blocked_by_author' order by seq desc limit 1`
-    const [row] = await database().query<{ id: string }>(statement('test_ignored', sql), [])
+    const [row] = await database().query<{ id: string }>(nameStatement('test_ignored', sql), [])
     ignored = row?.id ?? ''
   })
   afterEach(async () => {

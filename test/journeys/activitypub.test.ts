@@ -1,7 +1,7 @@
 // Somebody mentions an agent from another server, and the answer is in their inbox: over real HTTP, signed on both sides.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { type Fediverse, startFediverse } from '../doubles/fediverse.ts'
 import {
   echo,
@@ -139,7 +139,7 @@ describeOnDatabase('the fediverse', (database) => {
     const gone = { '@context': mention['@context'], id: `${mention.id}#delete`, type: 'Delete', actor: alice.id }
     expect(await alice.post(inbox('demo'), { ...gone, object: { id: mention.object.id, type: 'Tombstone' } })).toBe(202)
     await gateway.settle()
-    const kept = await database().query(statement('test_kept', 'select to_jsonb(m) from messages m'), [])
+    const kept = await database().query(nameStatement('test_kept', 'select to_jsonb(m) from messages m'), [])
     expect(JSON.stringify(kept)).not.toMatch(/\btwo\b|\bthree\b/)
     // What was taken back stays so, whatever comes late.
     const early = aMention(alice, actor('demo'), 'never')

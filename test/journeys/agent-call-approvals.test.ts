@@ -6,37 +6,40 @@ import { type Agent, defineAgent, type ModelAgentDefinition } from '../../src/ag
 import type { Model, ModelRequest, ModelTurn } from '../../src/agents/models/model.ts'
 import { defineTool } from '../../src/agents/tools/define-tool.ts'
 import { textOf } from '../../src/contract/index.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { readLedger } from '../../src/db/receipts.ts'
 import { createTestApp, operatorToken } from '../doubles/test-app.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
-const expireLeases = statement(
+const expireLeases = nameStatement(
   'test_expire_leases',
   "update lanes set lease_until = now() - interval '1 second' where lease_until is not null",
 )
-const expireAll = statement('test_expire', `update timers set due_at = now() - interval '1 s' where fired_at is null`)
-const outdate = statement('test_outdate', `update pending_actions set expires_at = now() - interval '1 s'`)
-const unsettled = statement(
+const expireAll = nameStatement(
+  'test_expire',
+  `update timers set due_at = now() - interval '1 s' where fired_at is null`,
+)
+const outdate = nameStatement('test_outdate', `update pending_actions set expires_at = now() - interval '1 s'`)
+const unsettled = nameStatement(
   'test_unsettled',
   `select (select count(*) from inbox where state in ('queued', 'in_turn'))::int
     + (select count(*) from signals where state in ('queued', 'in_turn'))::int as count`,
 )
-const stored = statement(
+const stored = nameStatement(
   'test_actions',
   `select id, status, tool_name as tool, creator, resolvers, resume, action -> 'apply_input' as input,
      resolution_result as result, resolution_error as error
    from pending_actions order by id`,
 )
-const transcript = statement(
+const transcript = nameStatement(
   'test_lines',
   `select m.envelope ->> 'role' || ' ' || (m.envelope ->> 'type') as line from messages m
    where m.session_id = (select r.session_id from runs r order by r.created_at limit 1) order by m.seq`,
 )
-const ends = statement('test_ends', 'select status, usage ->> $1 as tokens, agent from runs order by created_at')
-const eraseMessages = statement('test_erase', 'update inbox set message = null, raw = null')
+const ends = nameStatement('test_ends', 'select status, usage ->> $1 as tokens, agent from runs order by created_at')
+const eraseMessages = nameStatement('test_erase', 'update inbox set message = null, raw = null')
 
 type Action = {
   readonly id: string

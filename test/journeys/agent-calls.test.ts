@@ -7,24 +7,24 @@ import type { Model, ModelRequest, ModelTurn } from '../../src/agents/models/mod
 import { defineTool } from '../../src/agents/tools/define-tool.ts'
 import type { ParleyConfig } from '../../src/config.ts'
 import { type NormalizedMessage, textOf } from '../../src/contract/index.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { readLedger } from '../../src/db/receipts.ts'
 import { isGatewayError } from '../../src/lib/errors.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
-const expire = statement(
+const expire = nameStatement(
   'test_expire',
   "update lanes set lease_until = now() - interval '1 second' where lease_until is not null",
 )
-const events = statement('test_events', 'select event from run_events order by seq')
-const ends = statement('test_ends', 'select status, usage, agent from runs order by created_at')
-const fates = statement(
+const events = nameStatement('test_events', 'select event from run_events order by seq')
+const ends = nameStatement('test_ends', 'select status, usage, agent from runs order by created_at')
+const fates = nameStatement(
   'test_fates',
   "select state || coalesce('(' || reason || ')', '') as fate from inbox order by seq",
 )
-const lines = statement('test_lines', 'select agent, count(*)::int as count from sessions group by 1')
+const lines = nameStatement('test_lines', 'select agent, count(*)::int as count from sessions group by 1')
 
 type Event = { readonly type: string; readonly metadata: Readonly<Record<string, unknown>> }
 

@@ -1,17 +1,17 @@
 // Every key of defineAgent, each with what it does to a message that goes through the whole gateway.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import * as z from 'zod'
-import { agentLine } from '../../src/agents/agent-settings.ts'
+import { agentToListItem } from '../../src/agents/agent-settings.ts'
 import { type Agent, defineAgent, type ModelAgentDefinition } from '../../src/agents/define-agent.ts'
 import { complete, incomplete } from '../../src/agents/loop/options.ts'
 import type { Model, ModelRequest, ModelTurn } from '../../src/agents/models/model.ts'
 import { defineTool } from '../../src/agents/tools/define-tool.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
-const fates = statement('test_fates', 'select state, reason from inbox order by seq')
+const fates = nameStatement('test_fates', 'select state, reason from inbox order by seq')
 type Fate = { readonly state: string; readonly reason: string | null }
 
 describeOnDatabase('a key of defineAgent:', (database) => {
@@ -70,7 +70,7 @@ describeOnDatabase('a key of defineAgent:', (database) => {
 
   test('slug, label, description and provenance name it in lists', () => {
     const provenance = { sourceType: 'bundled-agent', sourcePackage: 'p', sourceVersion: '1.2.3', sourceRef: 'r' }
-    expect(agentLine(agent({ label: 'Demo', description: 'Shows.', provenance, busy: 'steer' }))).toEqual({
+    expect(agentToListItem(agent({ label: 'Demo', description: 'Shows.', provenance, busy: 'steer' }))).toEqual({
       slug: 'demo',
       label: 'Demo',
       description: 'Shows.',
@@ -82,7 +82,7 @@ describeOnDatabase('a key of defineAgent:', (database) => {
       source_ref: 'r',
       agent_calls: [],
     })
-    expect(agentLine(agent({}))).toMatchObject({ label: 'demo', busy: 'queue', source_type: null })
+    expect(agentToListItem(agent({}))).toMatchObject({ label: 'demo', busy: 'queue', source_type: null })
   })
 
   test('run answers by itself', async () => {

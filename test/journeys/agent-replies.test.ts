@@ -1,12 +1,12 @@
 // What an agent returns that is no reply: a mistake that would be made again, so it ends at once, with words for person and operator.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AgentReply, defineAgent } from '../../src/agents/define-agent.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
-const fates = statement('test_fates', 'select message_id as id, state, reason from inbox order by seq')
+const fates = nameStatement('test_fates', 'select message_id as id, state, reason from inbox order by seq')
 
 describeOnDatabase('what an agent returns', (database) => {
   let vendor: VendorStub

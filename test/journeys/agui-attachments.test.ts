@@ -2,7 +2,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { createAttachmentStore } from '../../src/db/attachments.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { createSupabaseStore } from '../../src/files/drivers/supabase.ts'
 import { secret } from '../../src/lib/secret.ts'
 import { type Api, startApi } from '../doubles/api.ts'
@@ -67,7 +67,7 @@ describeOnDatabase('attachments of the run API', (database) => {
     expect((await api.run('run-456', { body: request, isHere: true })).status).toBe(200)
 
     const stored = `select envelope #> '{metadata,user_message_attachments}' as kept from messages where role = 'user'`
-    expect(await database().query(statement('test_kept', stored), [])).toEqual([
+    expect(await database().query(nameStatement('test_kept', stored), [])).toEqual([
       { kept: { bucket: 'agent-files', path, mime_type: 'image/jpeg' } },
     ])
 

@@ -7,7 +7,7 @@ import { explainById } from '../../src/api/explain/explain.ts'
 import type { ReplyPolicySettings } from '../../src/contract/channel.ts'
 import { type ConnectionConfig, textOf } from '../../src/contract/index.ts'
 import type { HistoricalMessage } from '../../src/contract/message.ts'
-import { type Database, statement } from '../../src/db/client.ts'
+import { type Database, nameStatement } from '../../src/db/client.ts'
 import { createSweepStore } from '../../src/db/retention.ts'
 import { replay } from '../../src/turns/replay.ts'
 import { tablesWith } from '../doubles/find-text-in-database.ts'
@@ -18,14 +18,14 @@ import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 import { openTenantDb } from '../setup/tenant-db.ts'
 
-const kept = statement('test_overheard', 'select count(*)::int as rows from ambient_context')
-const older = statement('test_older', `update ambient_context set expires_at = now() - interval '1 second'`)
-const crowd = statement(
+const kept = nameStatement('test_overheard', 'select count(*)::int as rows from ambient_context')
+const older = nameStatement('test_older', `update ambient_context set expires_at = now() - interval '1 second'`)
+const crowd = nameStatement(
   'test_crowd',
   `insert into ambient_context select gen_random_uuid(), o.tenant, o.connection, o.agent, o.room, o.main_line, o.conversation_id,
      -n, o.subject, o.principal, 10, o.envelope, o.expires_at from (select * from ambient_context limit 1) o, generate_series(1, 10000) n`,
 )
-const idOfQuestion = statement('test_question', `select id from inbox where message_id = 'q'`)
+const idOfQuestion = nameStatement('test_question', `select id from inbox where message_id = 'q'`)
 const open = { mode: 'public', allow: [] } as const
 
 type Seen = { readonly words: string; readonly history: readonly HistoricalMessage[] }

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { textOf } from '../../src/contract/index.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { storeDrafts } from '../../src/db/inbox.ts'
 import type { Fields } from '../../src/lib/json-value.ts'
 import { type Api, hopHeaders, startApi } from '../doubles/api.ts'
@@ -13,9 +13,9 @@ import { madeToken } from '../doubles/tokens.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 import { openTenantDb } from '../setup/tenant-db.ts'
 
-const outlive = statement('test_outlive', `update tokens set expires_at = now() - interval '1 second'`)
-const conversations = statement('test_conversations', 'select distinct conversation_id from inbox')
-const owners = statement('test_owners', 'select distinct owner from runs order by owner')
+const outlive = nameStatement('test_outlive', `update tokens set expires_at = now() - interval '1 second'`)
+const conversations = nameStatement('test_conversations', 'select distinct conversation_id from inbox')
+const owners = nameStatement('test_owners', 'select distinct owner from runs order by owner')
 
 describeOnDatabase('a caller of the API', (database) => {
   let api: Api

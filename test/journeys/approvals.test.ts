@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { defineAgent, type ModelAgentDefinition } from '../../src/agents/define-agent.ts'
 import { openAiCompatible } from '../../src/agents/models/openai-compatible.ts'
 import { defineTool } from '../../src/agents/tools/define-tool.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { type ScriptedModelServer, startScriptedModel } from '../doubles/scripted-model-server.ts'
 import { createTestApp, operatorToken } from '../doubles/test-app.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
@@ -23,34 +23,40 @@ type Action = {
   readonly error: string | null
 }
 
-const transcript = statement(
+const transcript = nameStatement(
   'test_lines',
   `select envelope ->> 'type' as type, envelope -> 'metadata' ->> 'tool_call_id' as "callId", envelope::text as envelope
    from messages order by seq`,
 )
-const actions = statement(
+const actions = nameStatement(
   'test_actions',
   `select id, status, resolver, action, resume, resolution_result as result, resolution_error as error
    from pending_actions order by id`,
 )
-const runs = statement('test_runs', 'select status, resumes is not null as "isResumed", owner from runs order by id')
-const unsettled = statement(
+const runs = nameStatement(
+  'test_runs',
+  'select status, resumes is not null as "isResumed", owner from runs order by id',
+)
+const unsettled = nameStatement(
   'test_unsettled',
   `select (select count(*) from inbox where state in ('queued', 'in_turn'))::int
     + (select count(*) from signals where state in ('queued', 'in_turn'))::int as count`,
 )
-const expireAll = statement('test_expire', `update timers set due_at = now() - interval '1 s' where fired_at is null`)
-const outdate = statement('test_outdate', `update pending_actions set expires_at = now() - interval '1 s'`)
-const tamperInput = statement(
+const expireAll = nameStatement(
+  'test_expire',
+  `update timers set due_at = now() - interval '1 s' where fired_at is null`,
+)
+const outdate = nameStatement('test_outdate', `update pending_actions set expires_at = now() - interval '1 s'`)
+const tamperInput = nameStatement(
   'test_tamper',
   `update pending_actions set action = jsonb_set(action, '{apply_input,amount}', '9999') where status = 'pending'`,
 )
-const makeOperator = statement(
+const makeOperator = nameStatement(
   'test_make_operator',
   `insert into grants (tenant, id, subject, effect, role, source, created_by)
    values ('default', gen_random_uuid(), 'loopback:bob', 'allow', 'operator', 'test', 'test')`,
 )
-const tamperHash = statement('test_tamper_hash', `update pending_actions set action_hash = 'sha256:00'`)
+const tamperHash = nameStatement('test_tamper_hash', `update pending_actions set action_hash = 'sha256:00'`)
 
 const secret = 'canary-iban-7731'
 

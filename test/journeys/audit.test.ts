@@ -1,12 +1,12 @@
 // The audit log along a journey: every decision has its line, also when the process dies around it; and what operators do.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { submittedResult } from '../../src/agents/client-tools.ts'
+import { toSubmittedAnswer } from '../../src/agents/client-tools.ts'
 import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
 import type { createApp } from '../../src/api/app.ts'
 import { type AccessRule, textOf } from '../../src/contract/index.ts'
 import { readAuditPage } from '../../src/db/audit.ts'
-import { type Database, type Statement, statement } from '../../src/db/client.ts'
+import { type Database, nameStatement, type Statement } from '../../src/db/client.ts'
 import { getPendingAction, resolvePendingAction } from '../../src/db/pending-actions.ts'
 import { answerToolRequest } from '../../src/db/tool-requests.ts'
 import { GatewayError } from '../../src/lib/errors.ts'
@@ -18,7 +18,7 @@ import { createTestGateway, loopbackConnections, settleUntil, type TestGateway }
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
-const sql = (text: string) => statement('test_sql', text)
+const sql = (text: string) => nameStatement('test_sql', text)
 /** What the log says of each message, and what became of it; one must follow from the other. */
 const grounds = sql(`
   select i.message_id as id, i.state, i.subject, coalesce(string_agg(l.outcome, ',' order by l.seq), '') as outcomes
@@ -252,7 +252,7 @@ describeOnDatabase('the audit log of a journey', (database) => {
         gateway.deps.db,
         scope,
         request.id,
-        submittedResult({ result: 'canary-result' }),
+        toSubmittedAnswer({ result: 'canary-result' }),
         'test:alice',
       )
       await ask('POST', '/admin/tool-requests/0192f1c2-7d5e-7abc-8def-0123456789ab/cancel')

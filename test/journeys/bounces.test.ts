@@ -7,7 +7,7 @@ import { explainById } from '../../src/api/explain/explain.ts'
 import type { Bounce } from '../../src/contract/inbound-event.ts'
 import type { Adapter, DeliveryOutcome, InboundEvent, InboundMessage } from '../../src/contract/index.ts'
 import { textOf } from '../../src/contract/index.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { listDeliveries, readLedger } from '../../src/db/receipts.ts'
 import { createRejections } from '../../src/identity/rejected-requests.ts'
 import { judgedChannel } from '../doubles/loopback/judged.ts'
@@ -16,9 +16,9 @@ import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 import { openTenantDb } from '../setup/tenant-db.ts'
 
-const sent = statement('test_sent', 'select client_id as id, state from outbox order by seq')
-const fates = statement('test_fates', 'select state from inbox where kind <> $1 order by seq')
-const conversations = statement('test_conversations', 'select distinct conversation_id from inbox where kind <> $1')
+const sent = nameStatement('test_sent', 'select client_id as id, state from outbox order by seq')
+const fates = nameStatement('test_fates', 'select state from inbox where kind <> $1 order by seq')
+const conversations = nameStatement('test_conversations', 'select distinct conversation_id from inbox where kind <> $1')
 
 describeOnDatabase('a reply', (database) => {
   let vendor: VendorStub

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent, type ModelAgentDefinition } from '../../src/agents/define-agent.ts'
 import { openAiCompatible } from '../../src/agents/models/openai-compatible.ts'
 import type { ConnectionConfig } from '../../src/contract/index.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { listRuns } from '../../src/db/runs.ts'
 import { type AtWork, createDoor, putToWork, until } from '../doubles/background-gateway.ts'
 import { type ScriptedModelServer, startScriptedModel } from '../doubles/scripted-model-server.ts'
@@ -13,18 +13,18 @@ import { createTestGateway, loopbackConnections, type TestGateway } from '../dou
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
-const fates = statement('test_fates', 'select message_id as id, state, reason from inbox order by seq')
-const runs = statement('test_runs', 'select status from runs order by created_at')
-const spoken = statement(
+const fates = nameStatement('test_fates', 'select message_id as id, state, reason from inbox order by seq')
+const runs = nameStatement('test_runs', 'select status from runs order by created_at')
+const spoken = nameStatement(
   'test_spoken',
   `select envelope ->> 'content' as content from messages where role = 'user' and envelope ->> 'type' = 'text'
    and inbox_id is not null order by session_id, seq`,
 )
-const notices = statement(
+const notices = nameStatement(
   'test_notices',
   `select event -> 'metadata' as said from run_events where event ->> 'type' = 'notice'`,
 )
-const waiting = statement('test_waiting', "select count(*)::int as count from inbox where state = 'queued'")
+const waiting = nameStatement('test_waiting', "select count(*)::int as count from inbox where state = 'queued'")
 
 describeOnDatabase('a busy agent', (database) => {
   let vendor: VendorStub
@@ -164,7 +164,7 @@ describeOnDatabase('a busy agent', (database) => {
     await until(() => server.requests.length === 2)
     expect(heardIn(1)).toEqual(['one', 'two'])
     // As after kill -9: the lease runs out while the turn is open.
-    const expire = statement(
+    const expire = nameStatement(
       'test_expire',
       "update lanes set lease_until = now() - interval '1 second', epoch = epoch + 1",
     )

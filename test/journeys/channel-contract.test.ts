@@ -3,18 +3,18 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type AgentContext, type AgentReply, defineAgent } from '../../src/agents/define-agent.ts'
 import type { GatewayEvent } from '../../src/contract/gateway-events.ts'
 import { type NormalizedMessage, textOf } from '../../src/contract/index.ts'
-import { channelContextSchema, clientContext } from '../../src/contract/message.ts'
-import { statement } from '../../src/db/client.ts'
+import { channelContextSchema, toClientContext } from '../../src/contract/message.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { createSweepStore } from '../../src/db/retention.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
-const sessions = statement(
+const sessions = nameStatement(
   'test_sessions',
   'select c.external_id as chat, c.agent, s.owner, s.status from sessions s join conversations c on c.id = s.conversation_id order by s.created_at',
 )
-const receipts = statement('test_receipts', 'select state, reason from inbox order by seq')
+const receipts = nameStatement('test_receipts', 'select state, reason from inbox order by seq')
 
 describeOnDatabase('loop: the channel substrate', (database) => {
   let vendor: VendorStub
@@ -59,7 +59,7 @@ describeOnDatabase('loop: the channel substrate', (database) => {
       text: 'hello',
       history: [],
     })
-    expect(message?.channel === undefined ? undefined : clientContext(message.channel)).toEqual({
+    expect(message?.channel === undefined ? undefined : toClientContext(message.channel)).toEqual({
       source: 'channel',
       connector_id: 'loopback-client-id',
       client_name: 'loopback-client-id',
@@ -145,7 +145,7 @@ describeOnDatabase('loop: the channel substrate', (database) => {
     expect(await outcome()).toEqual(['duplicate'])
     expect(await outcome('loopback-edit')).toEqual(['accepted'])
     await gateway.settle()
-    await database().query(statement('test_old', "update inbox set ended_at = now() - interval '200 days'"), [])
+    await database().query(nameStatement('test_old', "update inbox set ended_at = now() - interval '200 days'"), [])
     await createSweepStore(database(), 'default').sweep({
       contentDays: 90,
       refusedHours: 24,

@@ -2,21 +2,24 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
 import { textOf } from '../../src/contract/index.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { type AtWork, createDoor, putToWork, until } from '../doubles/background-gateway.ts'
 import type { LoopbackEvent } from '../doubles/loopback/index.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
-const fates = statement('test_fates', 'select message_id as id, state, reason from inbox order by seq')
-const kinds = statement(
+const fates = nameStatement('test_fates', 'select message_id as id, state, reason from inbox order by seq')
+const kinds = nameStatement(
   'test_kinds',
   'select t.kind, (select count(*)::int from runs r where r.id = t.id) as runs from turns t order by t.started_at',
 )
 
-const beside = statement('test_beside', 'select purpose, state from outbox where not "primary"')
-const expire = statement('test_expire', "update lanes set lease_until = now() - interval '1 second', epoch = epoch + 1")
+const beside = nameStatement('test_beside', 'select purpose, state from outbox where not "primary"')
+const expire = nameStatement(
+  'test_expire',
+  "update lanes set lease_until = now() - interval '1 second', epoch = epoch + 1",
+)
 
 describeOnDatabase('a command', (database) => {
   let vendor: VendorStub

@@ -5,20 +5,20 @@ import { defineAgent, type ModelAgentDefinition } from '../../src/agents/define-
 import { openAiCompatible } from '../../src/agents/models/openai-compatible.ts'
 import type { createApp } from '../../src/api/app.ts'
 import type { GatewayEvent } from '../../src/contract/gateway-events.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { type AtWork, putToWork, until } from '../doubles/background-gateway.ts'
 import { type ScriptedModelServer, startScriptedModel } from '../doubles/scripted-model-server.ts'
 import { createTestApp, operatorToken } from '../doubles/test-app.ts'
 import { createTestGateway, type TestGateway } from '../doubles/test-gateway.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
-const transcript = statement(
+const transcript = nameStatement(
   'test_lines',
   `select envelope ->> 'type' as type, envelope -> 'metadata' ->> 'tool_call_id' as "callId" from messages order by seq`,
 )
-const requests = statement('test_requests', 'select id, status, parameters, resume from runtime_tool_requests')
-const makeDue = statement('test_due', `update timers set due_at = now() - interval '1 s' where fired_at is null`)
-const replies = statement(
+const requests = nameStatement('test_requests', 'select id, status, parameters, resume from runtime_tool_requests')
+const makeDue = nameStatement('test_due', `update timers set due_at = now() - interval '1 s' where fired_at is null`)
+const replies = nameStatement(
   'test_replies',
   `select response -> 'parts' -> 0 ->> 'content' as text, kind from turns where response is not null order by started_at`,
 )

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import type { ParleyConfig } from '../../src/config.ts'
 import { type ChannelDefinition, type ConnectionConfig, textOf } from '../../src/contract/index.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { readLedger } from '../../src/db/receipts.ts'
 import { createSweepStore } from '../../src/db/retention.ts'
 import { type AtWork, putToWork, until } from '../doubles/background-gateway.ts'
@@ -16,30 +16,30 @@ import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const basis = 'the contract of support, clause 4'
-const decisions = statement(
+const decisions = nameStatement(
   'test_decisions',
   `select c.operation, c.is_allowed as "isAllowed", c.reason, s.is_retained as "isKept" from sessions s
    join consents c on c.id = s.consent_id join conversations v on v.id = s.conversation_id
    where v.external_id not like '%control%' order by s.created_at`,
 )
-const sessionIds = statement(
+const sessionIds = nameStatement(
   'test_session_ids',
   `select s.id from sessions s join conversations v on v.id = s.conversation_id
    where v.external_id not like '%control%' order by s.created_at`,
 )
-const words = statement(
+const words = nameStatement(
   'test_words',
   'select operation, is_allowed as "isAllowed", subject from consents where subject is not null order by created_at',
 )
-const acts = statement(
+const acts = nameStatement(
   'test_acts',
   `select a.action, a.outcome, a.code, a.actor from audit_log a where a.action like 'session.%' order by a.seq`,
 )
-const overdue = statement(
+const overdue = nameStatement(
   'test_overdue',
   `update sessions set expires_at = now() - interval '1 second' where not is_retained`,
 )
-const expiries = statement(
+const expiries = nameStatement(
   'test_expiries',
   `select status, expires_at > now() + interval '1 hour' as "isLater" from sessions s
    join conversations v on v.id = s.conversation_id where v.external_id not like '%control%'`,

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { textOf } from '../../src/contract/index.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { dropDelivery, getDelivery, listDeliveries, readLedger, retryDelivery } from '../../src/db/receipts.ts'
 import type { Fault } from '../../src/testing/scripted-server.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
@@ -11,8 +11,8 @@ import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 import { openTenantDb } from '../setup/tenant-db.ts'
 
-const fates = statement('test_fates', 'select message_id as id, state, reason from inbox order by seq')
-const calls = statement('test_calls', 'select state, reason, purpose, attempt from outbox order by seq')
+const fates = nameStatement('test_fates', 'select message_id as id, state, reason from inbox order by seq')
+const calls = nameStatement('test_calls', 'select state, reason, purpose, attempt from outbox order by seq')
 
 const pass: Fault = { kind: 'delay', ms: 0 }
 const answering = (status: number, retryAfterSeconds?: number): Fault => ({

@@ -1,12 +1,12 @@
 // What people try first: the demo agent, through the loop, its tools, an approval, and a story that grows.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { demoAgent } from '../../src/agents/demo-agent.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
-const deltas = statement(
+const deltas = nameStatement(
   'test_deltas',
   `select event -> 'metadata' ->> 'delta' as delta from run_events where event ->> 'type' = 'text_delta' order by run_id, seq`,
 )

@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { openAiCompatible } from '../../src/agents/models/openai-compatible.ts'
 import { defineTool } from '../../src/agents/tools/define-tool.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { localDomain, type MailScene, openMailScene } from '../doubles/mail-setup.ts'
 import { type ScriptedModelServer, startScriptedModel } from '../doubles/scripted-model-server.ts'
 import { draftMail } from '../doubles/signed-mails.ts'
@@ -12,7 +12,7 @@ import { createTestApp } from '../doubles/test-app.ts'
 import { settleUntil } from '../doubles/test-gateway.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
-const deciders = statement('test_deciders', 'select status, resolver from pending_actions order by id')
+const deciders = nameStatement('test_deciders', 'select status, resolver from pending_actions order by id')
 const publicUrl = 'https://parley.localhost'
 
 describeOnDatabase('an approval by mail', (database) => {

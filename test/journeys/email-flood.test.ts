@@ -1,16 +1,16 @@
 // One person who writes a hundred mails at once is answered so often and no more; whoever else writes is answered.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { localDomain, type MailScene, openMailScene } from '../doubles/mail-setup.ts'
 import { draftMail } from '../doubles/signed-mails.ts'
 import { settleUntil } from '../doubles/test-gateway.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
-const fates = statement(
+const fates = nameStatement(
   'test_mail_fates',
   "select state, coalesce(reason, '') as reason, count(*)::int as n from inbox group by 1, 2 order by 1, 2",
 )
-const open = statement('test_mail_open', 'select count(*)::int as n from inbox where ended_at is null')
+const open = nameStatement('test_mail_open', 'select count(*)::int as n from inbox where ended_at is null')
 
 /** Of one sender within an hour. */
 const perSender = 20

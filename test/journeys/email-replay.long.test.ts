@@ -8,7 +8,7 @@ import { type Agent, defineAgent } from '../../src/agents/define-agent.ts'
 import { openAiCompatible } from '../../src/agents/models/openai-compatible.ts'
 import { defineTool } from '../../src/agents/tools/define-tool.ts'
 import { textOf } from '../../src/contract/index.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { sha256Bytes, toHex, webHmac } from '../../src/lib/index.ts'
 import { secret } from '../../src/lib/secret.ts'
 import { type NameServer, startNameServer } from '../doubles/dns-server.ts'
@@ -19,13 +19,16 @@ import { createTestApp } from '../doubles/test-app.ts'
 import { settleUntil } from '../doubles/test-gateway.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
-const repeats = statement('test_repeats', 'select sum(count)::int as count from duplicates')
-const rows = statement(
+const repeats = nameStatement('test_repeats', 'select sum(count)::int as count from duplicates')
+const rows = nameStatement(
   'test_arrived',
   `select state, reason, message_id as id, message #>> '{channel,room_kind}' as room from inbox order by seq`,
 )
-const actions = statement('test_actions', 'select summary, status, resolver from pending_actions order by created_at')
-const places = statement(
+const actions = nameStatement(
+  'test_actions',
+  'select summary, status, resolver from pending_actions order by created_at',
+)
+const places = nameStatement(
   'test_places',
   'select distinct conversation_id as id from inbox where conversation_id is not null',
 )
@@ -280,13 +283,13 @@ describeOnDatabase('genuine mail', (database) => {
     ]
     for (const mail of [...mails, ...mails.map((each) => renamed(each))]) expect(await send(mail)).toMatch(/^250 /)
     expect(said()).toEqual(['Eight days.', 'Long ago.', 'Next year.', 'A month.'])
-    const remembered = statement(
+    const remembered = nameStatement(
       'test_claims',
       `select round(extract(epoch from expires_at - now()) / 86400)::int as days from proof_claims order by 1`,
     )
     expect(await database().query(remembered, [])).toEqual([{ days: 16 }, { days: 16 }, { days: 16 }, { days: 69 }])
     const before = await counted()
-    await database().query(statement('test_forget', 'delete from inbox'), [])
+    await database().query(nameStatement('test_forget', 'delete from inbox'), [])
     expect(await send(renamed(mails[3] ?? '', 'after its receipt'))).toMatch(/^250 /)
     expect(said()).toHaveLength(4)
     expect(await counted()).toBe(before)

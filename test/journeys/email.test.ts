@@ -1,7 +1,7 @@
 // A mail over real SMTP, through the gateway, to a reply that any mail program opens, and back.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { startNameServer } from '../doubles/dns-server.ts'
 import { localDomain, type MailScene, openMailScene } from '../doubles/mail-setup.ts'
 import { draftMail, mailKey, signMail } from '../doubles/signed-mails.ts'
@@ -143,7 +143,7 @@ describeOnDatabase('a mail', (database) => {
     await write([...head, ...ids], 'Thank you.', reply?.head.replyTo[0]?.address)
     await answered(2)
     const conversations = await database().query<{ count: number }>(
-      statement('test_conversations', 'select count(*)::int as count from conversations'),
+      nameStatement('test_conversations', 'select count(*)::int as count from conversations'),
       [],
     )
     expect(conversations).toEqual([{ count: 1 }])

@@ -4,7 +4,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
 import { textOf } from '../../src/contract/index.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { createEraseStore } from '../../src/db/erase-person.ts'
 import { readLedger } from '../../src/db/receipts.ts'
 import type { EraseResult } from '../../src/identity/erase.ts'
@@ -20,7 +20,7 @@ const ada = 'ada-canary'
 const bob = 'bob-canary'
 
 /** What operators wrote down; the person's second name is linked with the first. */
-const written = statement(
+const written = nameStatement(
   'test_written',
   `
 with p as (select unnest(array['${ada}', '${bob}']) as who),
@@ -35,16 +35,16 @@ k as (insert into call_chains (tenant, root, agent, host, depth)
 insert into tokens (tenant, id, hash, label, scopes, principal)
 select 'default', gen_random_uuid(), md5(who), 'test', '["own"]', 'loopback:' || who from p`,
 )
-const fates = statement(
+const fates = nameStatement(
   'test_fates',
   'select state, reason, message_id as "messageId", message is null as "isEmpty" from inbox order by seq',
 )
-const audited = statement(
+const audited = nameStatement(
   'test_audited',
   `select outcome, actor, principal_id as "principalId", object_id as "objectId", detail from audit_log
    where action = 'forget' order by seq`,
 )
-const drifted = statement(
+const drifted = nameStatement(
   'test_drifted',
   `select l.pending from lanes l where l.pending <> (
      select count(*) from inbox x where x.conversation_id = l.conversation_id and x.state in ('queued', 'in_turn'))
@@ -104,7 +104,7 @@ describeOnDatabase('a forgotten person', (database) => {
     until(async () => {
       const books = await readLedger(gateway.deps.db)
       const waiting = await database().query<{ n: number }>(
-        statement('test_open', 'select count(*)::int as n from outbox where settled_at is null'),
+        nameStatement('test_open', 'select count(*)::int as n from outbox where settled_at is null'),
         [],
       )
       return books.every((line) => line.inFlight === 0 || line.connection.includes('none')) && waiting[0]?.n === 0
@@ -215,7 +215,7 @@ describeOnDatabase('a forgotten person', (database) => {
     await say(ada, 'it is me')
     await settled()
     const sessions = await database().query<{ lines: number }>(
-      statement('test_sessions', 'select next_seq::int as lines from sessions'),
+      nameStatement('test_sessions', 'select next_seq::int as lines from sessions'),
       [],
     )
     expect(sessions).toEqual([{ lines: 2 }])
@@ -230,7 +230,7 @@ describeOnDatabase('a forgotten person', (database) => {
     }
     await forget(ada)
     const lines = await database().query<{ content: string }>(
-      statement('test_lines', "select envelope ->> 'content' as content from messages order by seq"),
+      nameStatement('test_lines', "select envelope ->> 'content' as content from messages order by seq"),
       [],
     )
     expect(lines.map(({ content }) => content)).toEqual([

@@ -6,7 +6,7 @@ import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent
 import { type Explanation, explainById } from '../../src/api/explain/explain.ts'
 import { renderTimeline } from '../../src/cli/explain.ts'
 import { textOf } from '../../src/contract/index.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { approvePairing, rejectPairing } from '../../src/db/pairings.ts'
 import { listEndedMessages, readLedger, retryDelivery } from '../../src/db/receipts.ts'
 import { GatewayError } from '../../src/lib/errors.ts'
@@ -18,10 +18,13 @@ import { describeOnDatabase } from '../setup/describe-on-database.ts'
 import { openTenantDb } from '../setup/tenant-db.ts'
 import { documentedStory, evenStory } from '../unit/api/timeline-document.ts'
 
-const states = statement('test_states', `select state from inbox where message_id = $1`)
-const pause = (mode: string) => statement('test_pause', `update lanes set mode = '${mode}'`)
-const expire = statement('test_expire', "update lanes set lease_until = now() - interval '1 second'")
-const expireSends = statement('test_expire_sends', "update send_lanes set lease_until = now() - interval '1 second'")
+const states = nameStatement('test_states', `select state from inbox where message_id = $1`)
+const pause = (mode: string) => nameStatement('test_pause', `update lanes set mode = '${mode}'`)
+const expire = nameStatement('test_expire', "update lanes set lease_until = now() - interval '1 second'")
+const expireSends = nameStatement(
+  'test_expire_sends',
+  "update send_lanes set lease_until = now() - interval '1 second'",
+)
 
 const answering = (status: number): Fault => ({ kind: 'answer', status, body: '{}', headers: { 'retry-after': '0' } })
 const lost: Fault = { kind: 'drop', when: 'after' }

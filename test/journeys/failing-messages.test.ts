@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
 import type { ParleyConfig } from '../../src/config.ts'
 import { type ChannelDefinition, textOf } from '../../src/contract/index.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { createAccessPolicy } from '../../src/identity/access-policy.ts'
 import { GatewayError } from '../../src/lib/errors.ts'
 import { createTestApp, operatorToken } from '../doubles/test-app.ts'
@@ -18,9 +18,9 @@ import {
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
-const messages = statement('test_messages', 'select id, message_id as name, state, reason from inbox order by seq')
-const pending = statement('test_pending', 'select sum(pending)::int as pending from lanes')
-const calls = statement('test_calls', 'select state, reason, attempt from outbox order by id')
+const messages = nameStatement('test_messages', 'select id, message_id as name, state, reason from inbox order by seq')
+const pending = nameStatement('test_pending', 'select sum(pending)::int as pending from lanes')
+const calls = nameStatement('test_calls', 'select state, reason, attempt from outbox order by id')
 
 type Row = { readonly id: string; readonly name: string; readonly state: string; readonly reason: string | null }
 

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { openAiCompatible } from '../../src/agents/models/openai-compatible.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { GatewayError } from '../../src/lib/errors.ts'
 import { memoryBlobs } from '../doubles/memory-blobs.ts'
 import { type ScriptedModelServer, startScriptedModel } from '../doubles/scripted-model-server.ts'
@@ -13,7 +13,7 @@ import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const png = Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52])
 const base64 = Buffer.from(png).toString('base64')
-const everything = statement(
+const everything = nameStatement(
   'test_everything',
   `select string_agg(query_to_xml(format('select * from %I', tablename), true, false, '')::text, '') as dump
    from pg_tables where schemaname = 'public'`,

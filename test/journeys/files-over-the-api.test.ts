@@ -1,19 +1,22 @@
 // Files of the run API: upload a file, name its signed URL in a run, and the agent gets it; the URL itself goes no further.
 import { afterEach, expect, test } from 'vitest'
 import type { NormalizedMessage } from '../../src/contract/index.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { type Api, type ApiCall, startApi } from '../doubles/api.ts'
 import { memoryBlobs } from '../doubles/memory-blobs.ts'
 import { madeToken } from '../doubles/tokens.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
-const everything = statement(
+const everything = nameStatement(
   'test_everything',
   `select string_agg(query_to_xml(format('select * from %I', tablename), true, false, '')::text, '') as dump
    from pg_tables where schemaname = 'public'`,
 )
-const inbox = statement('test_inbox', 'select state, reason, message is null and raw is null as "isEmpty" from inbox')
-const metadata = statement(
+const inbox = nameStatement(
+  'test_inbox',
+  'select state, reason, message is null and raw is null as "isEmpty" from inbox',
+)
+const metadata = nameStatement(
   'test_metadata',
   `select envelope -> 'metadata' as metadata from messages order by seq limit 1`,
 )

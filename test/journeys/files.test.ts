@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { telegramChannel } from '../../adapters/telegram/index.ts'
 import { type AgentContext, type AgentReply, defineAgent } from '../../src/agents/define-agent.ts'
 import { type NormalizedMessage, type Part, textOf } from '../../src/contract/index.ts'
-import { type Database, statement } from '../../src/db/client.ts'
+import { type Database, nameStatement } from '../../src/db/client.ts'
 import { GatewayError } from '../../src/lib/errors.ts'
 import { replay } from '../../src/turns/replay.ts'
 import { type MemoryBlobs, memoryBlobs } from '../doubles/memory-blobs.ts'
@@ -17,14 +17,17 @@ import { describeOnDatabase } from '../setup/describe-on-database.ts'
 type Run = (message: NormalizedMessage, context: AgentContext) => Promise<AgentReply> | AgentReply
 type Config = Parameters<typeof createTestGateway>[1]
 
-const files = statement('test_files', 'select id, inbox_id as "inboxId", session_id as "sessionId" from attachments')
-const lines = statement('test_lines', 'select envelope from messages order by seq')
-const everything = statement(
+const files = nameStatement(
+  'test_files',
+  'select id, inbox_id as "inboxId", session_id as "sessionId" from attachments',
+)
+const lines = nameStatement('test_lines', 'select envelope from messages order by seq')
+const everything = nameStatement(
   'test_everything',
   `select string_agg(query_to_xml(format('select * from %I', tablename), true, false, '')::text, '') as dump
    from pg_tables where schemaname = 'public'`,
 )
-const inboxIds = statement('test_inbox_ids', 'select id from inbox order by seq')
+const inboxIds = nameStatement('test_inbox_ids', 'select id from inbox order by seq')
 /** A field of a part that is there in some kinds only. */
 function fieldOf(part: Part | undefined, ...path: readonly string[]): unknown {
   return path.reduce((at: unknown, key) => (at as Record<string, unknown> | undefined)?.[key], part)

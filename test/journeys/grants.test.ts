@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent, type ModelAgentDefinition } from '../../src/agents/define-agent.ts'
 import { openAiCompatible } from '../../src/agents/models/openai-compatible.ts'
 import type { AccessRule } from '../../src/contract/index.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { addGrant, listGrants, type NewGrant, revokeGrant } from '../../src/db/grants.ts'
 import { linkIdentity, listPrincipals, unlinkIdentity } from '../../src/db/principals.ts'
 import { type AtWork, createDoor, putToWork, until } from '../doubles/background-gateway.ts'
@@ -16,8 +16,8 @@ import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 import { openTenantDb } from '../setup/tenant-db.ts'
 
-const fates = statement('test_fates', 'select message_id as id, state, reason from inbox order by seq')
-const owners = statement(
+const fates = nameStatement('test_fates', 'select message_id as id, state, reason from inbox order by seq')
+const owners = nameStatement(
   'test_owners',
   `select r.owner as run, s.owner as session from runs r join sessions s on s.id = r.session_id order by r.created_at`,
 )

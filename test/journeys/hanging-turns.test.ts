@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
 import { loadConfig, type ParleyConfig } from '../../src/config.ts'
 import { textOf } from '../../src/contract/index.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { type RunningGateway, startNode } from '../../src/node.ts'
 import { until } from '../doubles/background-gateway.ts'
 import { loopbackArrival } from '../doubles/loopback/fixtures.ts'
@@ -17,8 +17,8 @@ import { describeOnPostgres } from '../setup/databases.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 import { takeDatabase } from '../setup/pooled-database.ts'
 
-const turns = statement('test_turns', 'select state, reason, attempt, failures from turns order by started_at')
-const expire = statement(
+const turns = nameStatement('test_turns', 'select state, reason, attempt, failures from turns order by started_at')
+const expire = nameStatement(
   'test_expire',
   "update lanes set lease_until = now() - interval '1 ms' where lease_until is not null",
 )

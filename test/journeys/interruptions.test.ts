@@ -1,14 +1,14 @@
 // What an interruption costs: steps whose outcome is unknown, a stop between steps, a lane that moves on.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
-import { type Database, statement } from '../../src/db/client.ts'
+import { type Database, nameStatement } from '../../src/db/client.ts'
 import { until } from '../doubles/background-gateway.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
-const turns = statement('test_turns', 'select state, attempt, failures, reason from turns order by started_at')
-const expire = statement(
+const turns = nameStatement('test_turns', 'select state, attempt, failures, reason from turns order by started_at')
+const expire = nameStatement(
   'test_expire',
   "update lanes set lease_until = now() - interval '1 second' where lease_until is not null",
 )

@@ -2,16 +2,16 @@
 
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { cancelRun, listRuns } from '../../src/db/runs.ts'
 import { until } from '../doubles/background-gateway.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
-const rows = statement('test_rows', 'select purpose, state from outbox order by seq')
-const fates = statement('test_fates', 'select state, reason from inbox order by seq')
-const expire = statement(
+const rows = nameStatement('test_rows', 'select purpose, state from outbox order by seq')
+const fates = nameStatement('test_fates', 'select state, reason from inbox order by seq')
+const expire = nameStatement(
   'test_expire',
   "update lanes set lease_until = now() - interval '1 second' where lease_until is not null",
 )

@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
-import { type Database, statement } from '../../src/db/client.ts'
+import { type Database, nameStatement } from '../../src/db/client.ts'
 import { findReplay } from '../../src/db/replay.ts'
 import { cancelRun, listRuns } from '../../src/db/runs.ts'
 import { createDoor, until } from '../doubles/background-gateway.ts'
@@ -12,10 +12,10 @@ import { watchedDatabase } from '../doubles/watched-database.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 import { openTenantDb } from '../setup/tenant-db.ts'
 
-const rows = statement('test_rows', `select ordinal, purpose, "primary", state from outbox order by seq`)
-const fates = statement('test_fates', 'select state, reason from inbox order by seq')
-const lanes = statement('test_send_lanes', 'select pending from send_lanes where pending <> 0')
-const expire = statement(
+const rows = nameStatement('test_rows', `select ordinal, purpose, "primary", state from outbox order by seq`)
+const fates = nameStatement('test_fates', 'select state, reason from inbox order by seq')
+const lanes = nameStatement('test_send_lanes', 'select pending from send_lanes where pending <> 0')
+const expire = nameStatement(
   'test_expire',
   "update lanes set lease_until = now() - interval '1 second' where lease_until is not null",
 )

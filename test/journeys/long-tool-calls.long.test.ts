@@ -5,7 +5,7 @@ import { expect, test, vi } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { createToolServers } from '../../src/agents/mcp/tool-servers.ts'
 import { openAiCompatible } from '../../src/agents/models/openai-compatible.ts'
-import { providerSafeName } from '../../src/agents/tools/tool-names.ts'
+import { toProviderSafeName } from '../../src/agents/tools/tool-names.ts'
 import { createMcpConnect } from '../../src/node/mcp-client.ts'
 import { startScriptedModel } from '../doubles/scripted-model-server.ts'
 import { createTestGateway, loopbackConnections, settleUntil } from '../doubles/test-gateway.ts'
@@ -30,7 +30,7 @@ describeOnDatabase('a call of a tool', (database) => {
       },
       { createToolServers: (deps) => createToolServers({ ...deps, connect: createMcpConnect(deps.fetch) }) },
     )
-    const name = providerSafeName('files/get-sum')
+    const name = toProviderSafeName('files/get-sum')
     server.script({ calls: [{ id: 'a', name, arguments: '{"ms":17000}' }] }, { text: 'It is added up.' })
     await gateway.deliver({ id: 'm1', from: 'ada', text: 'add up' })
     await settleUntil(gateway, () => vendor.messages.length > 0, 60_000)

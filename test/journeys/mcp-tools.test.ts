@@ -8,7 +8,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { defineAgent, type ModelAgentDefinition } from '../../src/agents/define-agent.ts'
 import { createToolServers } from '../../src/agents/mcp/tool-servers.ts'
 import { openAiCompatible } from '../../src/agents/models/openai-compatible.ts'
-import { providerSafeName } from '../../src/agents/tools/tool-names.ts'
+import { toProviderSafeName } from '../../src/agents/tools/tool-names.ts'
 import type { GatewayEvent } from '../../src/contract/gateway-events.ts'
 import { createMcpConnect } from '../../src/node/mcp-client.ts'
 import { type ScriptedModelServer, startScriptedModel } from '../doubles/scripted-model-server.ts'
@@ -129,7 +129,7 @@ describeOnDatabase('an agent with an MCP server', (database) => {
         throw Object.assign(new Error('the database went away'), { name: 'GatewayError', code: 'storage_unavailable' })
       },
     })
-    const [sum, other] = ['files__get-sum', providerSafeName('files/get__sum')]
+    const [sum, other] = ['files__get-sum', toProviderSafeName('files/get__sum')]
     server.script(
       { calls: [{ id: 'a', name: sum, arguments: '{"ms":1}' }] },
       { calls: [{ id: 'b', name: other, arguments: '{}' }] },

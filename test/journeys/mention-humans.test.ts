@@ -3,14 +3,14 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { telegram, telegramChannel } from '../../adapters/telegram/index.ts'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import type { ConnectionConfig } from '../../src/contract/channel.ts'
-import { type Database, statement } from '../../src/db/client.ts'
+import { type Database, nameStatement } from '../../src/db/client.ts'
 import { namingBot } from '../doubles/bot-mention.ts'
 import { startTelegramApi, type TelegramApi, testBotToken } from '../doubles/telegram-api.ts'
 import { createTestGateway, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const secret = 'a-webhook-secret-of-forty-characters-xyz'
-const transcript = statement(
+const transcript = nameStatement(
   'test_said',
   "select envelope ->> 'content' as said from messages where envelope ->> 'role' = 'assistant'",
 )

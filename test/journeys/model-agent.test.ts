@@ -5,17 +5,17 @@ import * as z from 'zod'
 import { defineAgent, type ModelAgentDefinition } from '../../src/agents/define-agent.ts'
 import { openAiCompatible } from '../../src/agents/models/openai-compatible.ts'
 import { defineTool } from '../../src/agents/tools/define-tool.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { type ScriptedModelServer, startScriptedModel } from '../doubles/scripted-model-server.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
-const transcript = statement(
+const transcript = nameStatement(
   'test_lines',
   `select envelope ->> 'type' as type, envelope ->> 'role' as role from messages order by seq`,
 )
-const fates = statement('test_fates', 'select state, reason from inbox order by seq')
+const fates = nameStatement('test_fates', 'select state, reason from inbox order by seq')
 
 describeOnDatabase('a model agent', (database) => {
   let vendor: VendorStub

@@ -7,7 +7,7 @@ import { defineAgent, type ModelAgentDefinition } from '../../src/agents/define-
 import { openAiCompatible } from '../../src/agents/models/openai-compatible.ts'
 import { defineTool } from '../../src/agents/tools/define-tool.ts'
 import { ToolError } from '../../src/agents/tools/tool.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { readLedger } from '../../src/db/receipts.ts'
 import { secret } from '../../src/lib/secret.ts'
 import { type ScriptedAnswer, type ScriptedModelServer, startScriptedModel } from '../doubles/scripted-model-server.ts'
@@ -15,8 +15,8 @@ import { createTestGateway, loopbackConnections, settleUntil, type TestGateway }
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
-const unsent = statement('test_unsent', 'select 1 from outbox where settled_at is null')
-const turns = statement(
+const unsent = nameStatement('test_unsent', 'select 1 from outbox where settled_at is null')
+const turns = nameStatement(
   'test_turn_ends',
   `select state, reason, response ->> 'status' as status, response -> 'error' ->> 'code' as code,
      (response -> 'error' ->> 'retryable')::boolean as retryable, (response -> 'usage' ->> 'output_tokens')::int as tokens

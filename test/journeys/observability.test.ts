@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
 import { textOf } from '../../src/contract/index.ts'
 import type { Meter } from '../../src/contract/metrics.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { loopbackArrival } from '../doubles/loopback/fixtures.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
@@ -11,7 +11,7 @@ import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const connection = 'loopback-client-id/loopback-client-id'
 const given = '4bf92f3577b34da6a3ce929d0e0e4736'
-const traces = statement(
+const traces = nameStatement(
   'test_traces',
   'select i.trace_id as inbox, t.trace_id as turn, o.trace_id as outbox from inbox i join turns t on t.id = i.turn_id join outbox o on o.turn_id = t.id',
 )

@@ -6,7 +6,7 @@ import { loopEventNames } from '../../src/agents/loop/events.ts'
 import type { Model } from '../../src/agents/models/model.ts'
 import { defineTool } from '../../src/agents/tools/define-tool.ts'
 import type { Envelope, GatewayEvent, Observer } from '../../src/contract/gateway-events.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
@@ -35,7 +35,7 @@ const search = defineTool({
 const searching: Model = async ({ turn }) =>
   turn === 1 ? { tool_calls: [{ name: 'demo/search', parameters: { words: ['Kyoto'] } }] } : { content: 'found' }
 
-const lines = statement(
+const lines = nameStatement(
   'test_lines',
   `select m.envelope from messages m join sessions s on s.id = m.session_id join conversations c on c.id = s.conversation_id
    where c.external_id = $1 order by m.seq`,

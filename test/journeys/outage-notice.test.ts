@@ -1,16 +1,16 @@
 // A model that is away: people are told once that it is still tried, where the channel can show it, and the answer takes that place.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { GatewayError } from '../../src/lib/errors.ts'
 import { until } from '../doubles/background-gateway.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
-const rows = statement('test_rows', `select purpose, "primary", state from outbox order by seq`)
-const fates = statement('test_fates', 'select state from inbox')
-const noticed = statement(
+const rows = nameStatement('test_rows', `select purpose, "primary", state from outbox order by seq`)
+const fates = nameStatement('test_fates', 'select state from inbox')
+const noticed = nameStatement(
   'test_notices',
   `select event -> 'metadata' as said from run_events where event ->> 'type' = 'notice'`,
 )

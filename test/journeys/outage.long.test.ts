@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { loadConfig } from '../../src/config.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
 import { type RunningGateway, startNode } from '../../src/node.ts'
 import { type DatabaseProxy, startDatabaseProxy } from '../doubles/database-proxy.ts'
@@ -13,7 +13,7 @@ import { migrationsFolder } from '../setup/cloned-database.ts'
 import { describeOnPostgres, type TestDatabase } from '../setup/databases.ts'
 import { takeDatabase } from '../setup/pooled-database.ts'
 
-const ids = statement('test_ids', 'select message_id as id from inbox')
+const ids = nameStatement('test_ids', 'select message_id as id from inbox')
 const operator = { headers: { authorization: 'Bearer admin-token-of-this-test' } }
 const quiet = { info: () => {}, warn: () => {}, error: () => {} }
 
@@ -73,7 +73,7 @@ describeOnPostgres('a database outage', (adminUrl) => {
   test('a table that arrivals need and cannot have is red, and nothing is stored by asking', async () => {
     const locking = openPostgres({ url: clone.url })
     await locking.transaction(async (sql) => {
-      await sql.script(statement('test_lock', 'lock table inbox in share mode'))
+      await sql.script(nameStatement('test_lock', 'lock table inbox in share mode'))
       expect(await ready()).toBe(503)
     })
     await locking.close()

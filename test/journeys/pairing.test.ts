@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { textOf } from '../../src/contract/index.ts'
-import { type Database, statement } from '../../src/db/client.ts'
+import { type Database, nameStatement } from '../../src/db/client.ts'
 import { addGrant, listGrants } from '../../src/db/grants.ts'
 import { approvePairing, listPairings, rejectPairing } from '../../src/db/pairings.ts'
 import { linkIdentity } from '../../src/db/principals.ts'
@@ -15,10 +15,10 @@ import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { watchedDatabase } from '../doubles/watched-database.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
-const fates = statement('test_fates', 'select message_id as id, state, reason from inbox order by seq')
-const lanes = statement('test_lanes', 'select coalesce(sum(pending), 0)::int as pending from lanes')
-const pastExpiry = statement('test_past', `update pairings set expires_at = now() - interval '1 second'`)
-const decisions = statement(
+const fates = nameStatement('test_fates', 'select message_id as id, state, reason from inbox order by seq')
+const lanes = nameStatement('test_lanes', 'select coalesce(sum(pending), 0)::int as pending from lanes')
+const pastExpiry = nameStatement('test_past', `update pairings set expires_at = now() - interval '1 second'`)
+const decisions = nameStatement(
   'test_audit',
   'select action, outcome, code, actor, principal_id is not null as "isAboutSomebody" from audit_log order by seq',
 )
@@ -231,7 +231,10 @@ describeOnDatabase('a stranger', (database) => {
 
   test('who took back all they wrote is told by the sweeper where the process that let them in died', async () => {
     await takeBackAll()
-    await database().query(statement('test_half', `update pairings set status = 'approved', decided_at = now()`), [])
+    await database().query(
+      nameStatement('test_half', `update pairings set status = 'approved', decided_at = now()`),
+      [],
+    )
     await sweep()
     await settleUntil(gateway, () => texts().includes(welcome))
   })
@@ -362,7 +365,10 @@ describeOnDatabase('a stranger', (database) => {
   test('goes on by the sweeper when whoever decided died before the messages were freed', async () => {
     await say('m1', 'one')
     await settleUntil(gateway, () => codes().length === 1)
-    await database().query(statement('test_half', `update pairings set status = 'approved', decided_at = now()`), [])
+    await database().query(
+      nameStatement('test_half', `update pairings set status = 'approved', decided_at = now()`),
+      [],
+    )
     const half = { subject: 'loopback:eve', effect: 'allow', role: null, connection: null, agent: null } as const
     await addGrant(gateway.deps.db, { ...half, workspaceId: null, createdBy: 'operator:x', expiresInMs: null })
     expect(await fate()).toEqual(['m1 held(pairing_required)'])

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import type { RawBlobs } from '../../src/contract/channel.ts'
 import type { Adapter, ChannelDefinition, InboundEvent } from '../../src/contract/index.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { createEraseStore } from '../../src/db/erase-person.ts'
 import { createSweepStore } from '../../src/db/retention.ts'
 import { erasePerson } from '../../src/identity/erase.ts'
@@ -13,11 +13,11 @@ import { createTestGateway, loopbackConnections, type TestGateway } from '../dou
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
-const kept = statement(
+const kept = nameStatement(
   'test_kept',
   'select id, owner, inbox_id is not null as "isUsed", mime_type as mime from attachments order by created_at',
 )
-const older = statement(
+const older = nameStatement(
   'test_older',
   `with a as (update attachments set created_at = created_at - interval '25 hours', used_at = used_at - interval '25 hours')
    update inbox set ended_at = ended_at - interval '91 days'`,

@@ -6,7 +6,7 @@ import type { Model } from '../../src/agents/models/model.ts'
 import { textOf } from '../../src/contract/index.ts'
 import { isGatewayError } from '../../src/lib/errors.ts'
 import { createUnpinnedFetch } from '../../src/lib/index.ts'
-import { carriedChain, createRemoteAgentCaller, payloadWithChain } from '../../src/turns/remote-agents.ts'
+import { addChainToPayload, createRemoteAgentCaller, takeChainFromPayload } from '../../src/turns/remote-agents.ts'
 import {
   artifactOf,
   type RemotePeerStub,
@@ -84,8 +84,8 @@ test.each([
 
 test('a link of a chain is kept with what is left for later, and hidden from the agent', () => {
   const chain = { caller: caller(2), link: { hop: 2, max_hops: 4, is_final: false } }
-  expect(carriedChain(payloadWithChain({ note: 1 }, chain))).toEqual({ chain, rest: { note: 1 } })
-  expect(payloadWithChain({ note: 1 }, {})).toEqual({ note: 1 })
+  expect(takeChainFromPayload(addChainToPayload({ note: 1 }, chain))).toEqual({ chain, rest: { note: 1 } })
+  expect(addChainToPayload({ note: 1 }, {})).toEqual({ note: 1 })
 })
 
 describeOnDatabase('a call of a remote agent', (database) => {

@@ -6,7 +6,7 @@ import type { A2aAgentOptions } from '../../adapters/a2a/client/options.ts'
 import { a2aAgent } from '../../adapters/a2a/client/remote-agent.ts'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import type { ParleyConfig } from '../../src/config.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { createUnpinnedFetch } from '../../src/lib/index.ts'
 import {
   artifactOf,
@@ -23,9 +23,9 @@ import { createTestGateway, loopbackConnections, settleUntil, type TestGateway }
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
-const finished = statement('test_finished', "select step from journal where state = 'finished'")
-const events = statement('test_events', 'select event from run_events order by seq')
-const expire = statement(
+const finished = nameStatement('test_finished', "select step from journal where state = 'finished'")
+const events = nameStatement('test_events', 'select event from run_events order by seq')
+const expire = nameStatement(
   'test_expire',
   "update lanes set lease_until = now() - interval '1 second' where lease_until is not null",
 )

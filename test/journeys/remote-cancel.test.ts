@@ -4,17 +4,17 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { a2aAgent } from '../../adapters/a2a/client/remote-agent.ts'
 import { type Agent, defineAgent } from '../../src/agents/define-agent.ts'
 import { textOf } from '../../src/contract/index.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { cancelRun } from '../../src/db/runs.ts'
 import { type RemotePeerStub, startRemotePeer, taskOf, withResult, withStream } from '../doubles/remote-peer.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
-const steps = statement('test_recall_steps', 'select step, state from journal order by step')
-const runs = statement('test_recall_runs', 'select id, status from runs')
+const steps = nameStatement('test_recall_steps', 'select step, state from journal order by step')
+const runs = nameStatement('test_recall_runs', 'select id, status from runs')
 /** As if its holder had died and its lease had run out: whatever it still writes is fenced off. */
-const orphan = statement(
+const orphan = nameStatement(
   'test_recall_orphan',
   'update lanes set holder = null, lease_until = null, epoch = epoch + 1, next_at = now() where holder is not null',
 )

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type AgentContext, defineAgent } from '../../src/agents/define-agent.ts'
 import { textOf } from '../../src/contract/index.ts'
 import { normalizedMessageSchema } from '../../src/contract/message.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { type ReplayReport, type ReplayRequest, replay } from '../../src/turns/replay.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
@@ -12,19 +12,19 @@ import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 type Run = (text: string, context: AgentContext) => Promise<string> | string
 
-const rows = statement(
+const rows = nameStatement(
   'test_rows',
   'select id, message_id as "messageId", turn_id as "turnId", state from inbox order by seq',
 )
 /** What every table holds, down to the last column: a row that changed counts as much as one that came. */
-const contents = statement(
+const contents = nameStatement(
   'test_contents',
   `select tablename as name, md5(query_to_xml(format('select * from %I order by 1, 2', tablename), true, false, '')::text) as hash
    from pg_tables where schemaname = 'public' order by 1`,
 )
-const forget = statement('test_forget', 'update inbox set message = null, raw = null, reply_to = null')
+const forget = nameStatement('test_forget', 'update inbox set message = null, raw = null, reply_to = null')
 const setText = (from: string, to: string) =>
-  statement('test_raw', `update inbox set raw = replace(raw::text, '${from}', '${to}')::jsonb`)
+  nameStatement('test_raw', `update inbox set raw = replace(raw::text, '${from}', '${to}')::jsonb`)
 
 describeOnDatabase('a replay', (database) => {
   let vendor: VendorStub
@@ -95,7 +95,7 @@ describeOnDatabase('a replay', (database) => {
     const echo: Run = (text) => `re: ${text}`
     await answered(start(echo), ['hello'])
     const [row] = await inbox()
-    const [call] = await database().query<{ id: string }>(statement('test_call', 'select id from outbox'), [])
+    const [call] = await database().query<{ id: string }>(nameStatement('test_call', 'select id from outbox'), [])
     for (const id of [row?.turnId ?? '', call?.id ?? '']) {
       expect(await replayed(echo, { id })).toMatchObject({ isSame: true, inboxIds: [row?.id], turnId: row?.turnId })
     }

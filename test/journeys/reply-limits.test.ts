@@ -7,7 +7,7 @@ import type { ReplyLimit } from '../../src/contract/capabilities.ts'
 import type { Adapter, InboundEvent } from '../../src/contract/index.ts'
 import { senderGroup } from '../../src/contract/sender.ts'
 import { readAuditPage } from '../../src/db/audit.ts'
-import { type Database, statement } from '../../src/db/client.ts'
+import { type Database, nameStatement } from '../../src/db/client.ts'
 import { addGrant } from '../../src/db/grants.ts'
 import { readLedger } from '../../src/db/receipts.ts'
 import { createSweepStore } from '../../src/db/retention.ts'
@@ -20,17 +20,17 @@ import { watchedDatabase } from '../doubles/watched-database.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 import { openTenantDb } from '../setup/tenant-db.ts'
 
-const fates = statement('test_fates', 'select message_id as id, state, reason from inbox order by seq')
-const open = statement('test_open', 'select count(*)::int as n from inbox where ended_at is null')
-const age = statement(
+const fates = nameStatement('test_fates', 'select message_id as id, state, reason from inbox order by seq')
+const open = nameStatement('test_open', 'select count(*)::int as n from inbox where ended_at is null')
+const age = nameStatement(
   'test_age',
   `update reply_windows w set notified_until = notified_until - interval '2 hours', expires_at = expires_at - interval '2 hours',
      answered = (select jsonb_agg(e || jsonb_build_object('until', (e ->> 'until')::timestamptz - interval '2 hours'))
        from jsonb_array_elements(w.answered) e)`,
 )
-const windows = statement('test_windows', 'select scope, answered from reply_windows')
+const windows = nameStatement('test_windows', 'select scope, answered from reply_windows')
 
-const expire = statement('test_expire', "update lanes set lease_until = now() - interval '1 second'")
+const expire = nameStatement('test_expire', "update lanes set lease_until = now() - interval '1 second'")
 
 const hour = 3_600_000
 

@@ -4,13 +4,13 @@ import { telegram, telegramChannel } from '../../adapters/telegram/index.ts'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import type { ReplyPolicySettings } from '../../src/contract/channel.ts'
 import { textOf } from '../../src/contract/index.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { startTelegramApi, type TelegramApi, testBotToken } from '../doubles/telegram-api.ts'
 import { createTestGateway, type TestGateway } from '../doubles/test-gateway.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const secret = 'a-webhook-secret-of-forty-characters-xyz'
-const fates = statement('test_fates_of_updates', 'select state, reason from inbox order by seq')
+const fates = nameStatement('test_fates_of_updates', 'select state, reason from inbox order by seq')
 const group = { id: -100, type: 'supergroup', title: 'Lamps', is_forum: true }
 const topic = { is_topic_message: true, message_thread_id: 42 }
 const name = { text: '@gw_bot hello', entities: [{ type: 'mention', offset: 0, length: 7 }] }

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { explainById } from '../../src/api/explain/explain.ts'
 import type { ReplyPolicySettings } from '../../src/contract/channel.ts'
-import { type Database, statement } from '../../src/db/client.ts'
+import { type Database, nameStatement } from '../../src/db/client.ts'
 import { readLedger } from '../../src/db/receipts.ts'
 import type { LoopbackEvent } from '../doubles/loopback/index.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../doubles/test-gateway.ts'
@@ -13,8 +13,8 @@ import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 import { openTenantDb } from '../setup/tenant-db.ts'
 
-const fates = statement('test_fates', 'select message_id as id, state, reason from inbox order by seq')
-const decisions = statement(
+const fates = nameStatement('test_fates', 'select message_id as id, state, reason from inbox order by seq')
+const decisions = nameStatement(
   'test_decisions',
   `select count(*)::int as lines from audit_log where action = 'message.admit'`,
 )
@@ -167,7 +167,7 @@ describeOnDatabase('the reply policy in rooms', (database: () => Database) => {
     await say('e1', { ...inRoom, addressed: 'mention', event: 'edit', target: 'm1', text: 'better words' })
     expect(await fateOf('e1')).toBe('refused: not_addressed')
     await say('d1', { ...inRoom, event: 'delete', target: 'm1' })
-    const kept = statement(
+    const kept = nameStatement(
       'test_kept',
       `select count(*)::int as kept from inbox where message_id = 'm1' and message is not null`,
     )

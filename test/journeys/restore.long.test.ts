@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
 import { textOf } from '../../src/contract/index.ts'
-import { type Database, statement } from '../../src/db/client.ts'
+import { type Database, nameStatement } from '../../src/db/client.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
 import { readLedger } from '../../src/db/receipts.ts'
 import { GatewayError } from '../../src/lib/errors.ts'
@@ -13,14 +13,14 @@ import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnPostgres } from '../setup/databases.ts'
 import { openTenantDb } from '../setup/tenant-db.ts'
 
-const sends = statement(
+const sends = nameStatement(
   'test_sends',
   `select connection, state, reason from outbox where purpose = 'reply' order by connection`,
 )
-const open = statement('test_open', 'select id from outbox where settled_at is null')
-const fates = statement('test_fates', 'select message_id as id, state from inbox order by message_id')
+const open = nameStatement('test_open', 'select id from outbox where settled_at is null')
+const fates = nameStatement('test_fates', 'select message_id as id, state from inbox order by message_id')
 // A vendor asked us to wait for an hour, which no test does.
-const hurry = statement(
+const hurry = nameStatement(
   'test_hurry',
   `update outbox set not_before = null where settled_at is null; update send_lanes set next_at = now(); delete from connection_limits`,
 )

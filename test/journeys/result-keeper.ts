@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { loadConfig } from '../../src/config.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
 import type { LogFields } from '../../src/lib/log.ts'
 import { type RunningGateway, startNode } from '../../src/node.ts'
@@ -20,7 +20,7 @@ const outageMs = leaseMs * 1.5
 /** A machine that is busy with other tests may keep a process from its lease for longer than half of it: then a turn is rightly given up. */
 const patience = { timeout: 60_000, retry: 3 }
 
-const fates = statement(
+const fates = nameStatement(
   'test_fates',
   `select x.state, x.reason, (select json_agg(o.state order by o.ordinal) from outbox o where o.turn_id = x.turn_id) as calls,
      (select json_agg(j.state) from journal j where j.turn_id = x.turn_id) as steps

@@ -7,7 +7,7 @@ import { type Agent, defineAgent } from '../../src/agents/define-agent.ts'
 import type { Model } from '../../src/agents/models/model.ts'
 import { defineTool } from '../../src/agents/tools/define-tool.ts'
 import { type ConnectionConfig, textOf } from '../../src/contract/index.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { until } from '../doubles/background-gateway.ts'
 import type { LoopbackEvent } from '../doubles/loopback/index.ts'
 import { createTestApp, operatorToken } from '../doubles/test-app.ts'
@@ -15,11 +15,11 @@ import { createTestGateway, loopbackConnections, settleUntil, type TestGateway }
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
-const fates = statement(
+const fates = nameStatement(
   'test_resumed_fates',
   "select message_id as id, state || coalesce('(' || reason || ')', '') as fate from inbox order by seq",
 )
-const expire = statement(
+const expire = nameStatement(
   'test_resumed_expire',
   "update lanes set lease_until = now() - interval '1 second' where lease_until is not null",
 )

@@ -3,20 +3,20 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { textOf } from '../../src/contract/index.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { readLedger } from '../../src/db/receipts.ts'
 import { createTestApp, operatorToken } from '../doubles/test-app.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
-const unsettled = statement('test_unsettled', `select 1 from inbox where state in ('queued', 'in_turn')`)
-const unknown = statement('test_unknown', `select count(*)::int as count from outbox where state = 'unknown'`)
-const age = statement(
+const unsettled = nameStatement('test_unsettled', `select 1 from inbox where state in ('queued', 'in_turn')`)
+const unknown = nameStatement('test_unknown', `select count(*)::int as count from outbox where state = 'unknown'`)
+const age = nameStatement(
   'test_age',
   `update outbox set settled_at = now() - interval '1 day' where call ->> 'text' = 're: old'`,
 )
-const retries = statement(
+const retries = nameStatement(
   'test_retries',
   `select count(*)::int as count from audit_log where action = 'delivery.retry'`,
 )

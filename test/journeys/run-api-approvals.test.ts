@@ -5,14 +5,14 @@ import { defineAgent } from '../../src/agents/define-agent.ts'
 import { demoAgent } from '../../src/agents/demo-agent.ts'
 import { openAiCompatible } from '../../src/agents/models/openai-compatible.ts'
 import { defineTool } from '../../src/agents/tools/define-tool.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { type Api, type ApiAnswer, startApi } from '../doubles/api.ts'
 import { createDoor, until } from '../doubles/background-gateway.ts'
 import { type ScriptedModelServer, startScriptedModel } from '../doubles/scripted-model-server.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const ordered = 'Ordered: two apples. (A demonstration: nothing was bought.)'
-const loseLeases = statement(
+const loseLeases = nameStatement(
   'test_lose_leases',
   `update lanes set lease_until = now() - interval '1 second' where holder is not null`,
 )

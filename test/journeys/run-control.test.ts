@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent, type ModelAgentDefinition } from '../../src/agents/define-agent.ts'
 import { openAiCompatible } from '../../src/agents/models/openai-compatible.ts'
 import type { ParleyConfig } from '../../src/config.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { cancelRun, findRuns } from '../../src/db/runs.ts'
 import { GatewayError } from '../../src/lib/errors.ts'
 import { type AtWork, createDoor, putToWork, until } from '../doubles/background-gateway.ts'
@@ -16,13 +16,13 @@ import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 type RunRow = { readonly id: string; readonly status: string; readonly by: string | null; readonly isOver: boolean }
 
-const runs = statement(
+const runs = nameStatement(
   'test_runs',
   `select id, status, cancelled_by as by, ended_at is not null as "isOver" from runs order by created_at`,
 )
-const fates = statement('test_fates', 'select message_id as id, state, reason from inbox order by seq')
-const waiting = statement('test_waiting', 'select 1 from lanes where turn_id is not null and holder is null')
-const lines = statement(
+const fates = nameStatement('test_fates', 'select message_id as id, state, reason from inbox order by seq')
+const waiting = nameStatement('test_waiting', 'select 1 from lanes where turn_id is not null and holder is null')
+const lines = nameStatement(
   'test_lines',
   `select envelope ->> 'type' as type, envelope -> 'metadata' ->> 'tool_call_id' as call from messages m
    join turns t on t.id = m.turn_id where t.kind = 'messages' order by m.seq`,
@@ -233,7 +233,7 @@ describeOnDatabase('a run', (database) => {
     start({ run: () => 'I need an approval.' })
     await say('m1', 'go')
     await until(async () => (await fate())['m1'] === 'answered')
-    const pause = statement(
+    const pause = nameStatement(
       'test_pause',
       `with paused as (update runs set status = 'approval_required' returning id, tenant, conversation_id)
        insert into pending_actions (tenant, id, turn_id, conversation_id, kind, summary, action_hash, action, status, expires_at)
@@ -244,7 +244,7 @@ describeOnDatabase('a run', (database) => {
     await command('s1', 'stop')
     await until(() => texts().some((text) => text.includes('What I was waiting for is withdrawn')))
     expect(await allRuns()).toMatchObject([{ status: 'cancelled', by: 'loopback:ada' }])
-    const actions = statement('test_actions', 'select status, resolver from pending_actions')
+    const actions = nameStatement('test_actions', 'select status, resolver from pending_actions')
     expect(await database().query(actions, [])).toEqual([{ status: 'deleted', resolver: 'loopback:ada' }])
   })
 
@@ -263,7 +263,7 @@ describeOnDatabase('a run', (database) => {
       summary: { turn_count: 2, model: 'scripted', provider_response_id: 'chatcmpl-1' },
     })
     expect(JSON.stringify(run)).not.toContain('Secret words')
-    const session = statement('test_session', 'select model, provider_response_id as response from sessions')
+    const session = nameStatement('test_session', 'select model, provider_response_id as response from sessions')
     expect(await database().query(session, [])).toEqual([{ model: 'scripted', response: 'chatcmpl-1' }])
   })
 })

@@ -3,18 +3,18 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
 import type { ParleyConfig } from '../../src/config.ts'
 import { textOf } from '../../src/contract/index.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { checkEvidence } from '../../src/identity/evidence.ts'
 import type { LoopbackEvent } from '../doubles/loopback/index.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
-const fates = statement(
+const fates = nameStatement(
   'test_agent_fates',
   `select message_id as id, agent, kind, state || coalesce('(' || reason || ')', '') as fate from inbox order by seq`,
 )
-const threads = statement('test_threads', 'select external_id as thread, agent from thread_agents order by 1')
+const threads = nameStatement('test_threads', 'select external_id as thread, agent from thread_agents order by 1')
 
 describeOnDatabase('of several agents', (database) => {
   let vendor: VendorStub
@@ -123,7 +123,7 @@ describeOnDatabase('of several agents', (database) => {
     expect(await say(gateway, { id: 'm2', from: 'bob', text: '@travel when?' })).toMatch(/^travel: /)
     expect(await say(gateway, { id: 'm3', text: 'and?' })).toBe('travel: and?')
     expect(await say(gateway, { id: 'm4', text: '@billing and?' })).toBe('billing: @billing and?')
-    const sessions = statement(
+    const sessions = nameStatement(
       'test_sessions',
       'select agent, count(*)::int as count from sessions group by 1 order by 1',
     )

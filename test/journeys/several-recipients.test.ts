@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { explainById } from '../../src/api/explain/explain.ts'
 import { type ChannelDefinition, type InboundEvent, textOf } from '../../src/contract/index.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { createEraseStore } from '../../src/db/erase-person.ts'
 import { listDeliveries, readLedger } from '../../src/db/receipts.ts'
 import { createRejections } from '../../src/identity/rejected-requests.ts'
@@ -16,12 +16,12 @@ import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 import { openTenantDb } from '../setup/tenant-db.ts'
 
-const open = statement('test_open', 'select count(*)::int as n from outbox where settled_at is null')
-const replies = statement(
+const open = nameStatement('test_open', 'select count(*)::int as n from outbox where settled_at is null')
+const replies = nameStatement(
   'test_replies',
   `select order_key as lane, "primary" as "isPrimary", ordinal, state, reason from outbox where purpose = 'reply' order by ordinal`,
 )
-const drift = statement(
+const drift = nameStatement(
   'test_lane_drift',
   `select l.order_key from send_lanes l where l.pending <> (
      select count(*) from outbox o where o.order_key = l.order_key and o.settled_at is null)`,
@@ -177,7 +177,7 @@ describeOnDatabase('a channel with followers', (database) => {
     await says('m1', 'cleo', 'hello')
     await settleUntil(gateway, async () => (await database().query(replies, [])).length === 2)
     const [row] = await database().query<{ id: string; subject: string }>(
-      statement('test_conversation_of', `select conversation_id as id, subject from inbox where message_id = 'm1'`),
+      nameStatement('test_conversation_of', `select conversation_id as id, subject from inbox where message_id = 'm1'`),
       [],
     )
     const store = createEraseStore(database(), 'default')

@@ -2,14 +2,17 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { slackChannel } from '../../adapters/slack/index.ts'
 import { defineAgent } from '../../src/agents/define-agent.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { bytesOf, message } from '../conformance/slack/slack-setup.ts'
 import { type SlackApi, startSlackApi } from '../doubles/slack-api.ts'
 import { createTestGateway, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { fixtures } from '../fixtures/slack/index.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
-const scopes = statement('test_scopes', `select scope from connection_limits where not_before > now() order by scope`)
+const scopes = nameStatement(
+  'test_scopes',
+  `select scope from connection_limits where not_before > now() order by scope`,
+)
 
 describeOnDatabase('what Slack grants a channel', (database) => {
   let api: SlackApi

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import { slackChannel } from '../../adapters/slack/index.ts'
 import { defineAgent } from '../../src/agents/define-agent.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { startSlackOauth } from '../doubles/slack-oauth.ts'
 import { installSettings, messageEvent, signed, signingSecret } from '../doubles/slack-tenants.ts'
 import { startSlackWorkspaces } from '../doubles/slack-workspaces.ts'
@@ -12,7 +12,7 @@ import { createTestGateway } from '../doubles/test-gateway.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const hook = '/hooks/slack/default'
-const kept = statement('test_kept', 'select sealed_credentials::text as kept, status from connections order by id')
+const kept = nameStatement('test_kept', 'select sealed_credentials::text as kept, status from connections order by id')
 
 describeOnDatabase('an app that workspaces install', (database) => {
   test('answers each with its own token, and the one that uninstalls no more, nor an organization that names no workspace', async () => {

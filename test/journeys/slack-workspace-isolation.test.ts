@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { slackChannel } from '../../adapters/slack/index.ts'
 import { type Agent, defineAgent } from '../../src/agents/define-agent.ts'
 import { textOf } from '../../src/contract/index.ts'
-import { type Database, statement } from '../../src/db/client.ts'
+import { type Database, nameStatement } from '../../src/db/client.ts'
 import { startSlackOauth } from '../doubles/slack-oauth.ts'
 import { installSettings, messageEvent, signed, signingSecret } from '../doubles/slack-tenants.ts'
 import { startSlackWorkspaces, type WorkspaceCall } from '../doubles/slack-workspaces.ts'
@@ -112,14 +112,17 @@ function staysApart(calls: readonly WorkspaceCall[], team: string, index: number
   expect(withFiles.filter((number) => !said.includes(`bytes of /files/${canary(team, number)}`))).toEqual([])
 }
 
-const tables = statement('test_tables_of_both', `select tablename as name from pg_tables where schemaname = 'public'`)
+const tables = nameStatement(
+  'test_tables_of_both',
+  `select tablename as name from pg_tables where schemaname = 'public'`,
+)
 
 /** Tables with a row in which both are named. */
 async function rowsOfBoth(database: Database): Promise<readonly string[]> {
   const found: string[] = []
   for (const { name } of await database.query<{ name: string }>(tables, [])) {
     const both = `select count(*)::int as count from "${name}" t where t::text like '%T0ONE%' and t::text like '%T0TWO%'`
-    const [row] = await database.query<{ count: number }>(statement(`test_both_${name}`, both), [])
+    const [row] = await database.query<{ count: number }>(nameStatement(`test_both_${name}`, both), [])
     if (row?.count !== 0) found.push(name)
   }
   return found

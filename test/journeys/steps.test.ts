@@ -5,14 +5,14 @@ import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
 import { textOf } from '../../src/contract/index.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { listEndedMessages, listRepeatableEffects, resubmitMessage } from '../../src/db/receipts.ts'
 import { GatewayError } from '../../src/lib/errors.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
-const fates = statement(
+const fates = nameStatement(
   'test_step_fates',
   "select message_id as id, state || coalesce('(' || reason || ')', '') as fate from inbox order by seq",
 )

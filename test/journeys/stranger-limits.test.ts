@@ -5,7 +5,7 @@ import { defineAgent } from '../../src/agents/define-agent.ts'
 import { webhookAnswer } from '../../src/api/http-answers.ts'
 import type { StrangerSettings } from '../../src/contract/access.ts'
 import { readAuditPage } from '../../src/db/audit.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { addGrant } from '../../src/db/grants.ts'
 import { listPairingGroups } from '../../src/db/pairings.ts'
 import { createSweepStore, sweepOnce } from '../../src/db/retention.ts'
@@ -15,13 +15,13 @@ import { createTestGateway, loopbackConnections, settleUntil, type TestGateway }
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
-const open = statement('test_open', "select count(*)::int as n from inbox where state in ('queued', 'in_turn')")
-const fates = statement(
+const open = nameStatement('test_open', "select count(*)::int as n from inbox where state in ('queued', 'in_turn')")
+const fates = nameStatement(
   'test_fates',
   'select coalesce(reason, state) as fate, count(*)::int as n from inbox group by 1 order by 1',
 )
-const waiting = statement('test_waiting', "select subject from pairings where status = 'pending' order by subject")
-const pastExpiry = statement('test_past', "update pairings set expires_at = now() - interval '1 second'")
+const waiting = nameStatement('test_waiting', "select subject from pairings where status = 'pending' order by subject")
+const pastExpiry = nameStatement('test_past', "update pairings set expires_at = now() - interval '1 second'")
 const policy = {
   contentDays: 90,
   refusedHours: 24,

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { telegramChannel } from '../../adapters/telegram/index.ts'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { textOf } from '../../src/contract/index.ts'
-import { type Database, statement } from '../../src/db/client.ts'
+import { type Database, nameStatement } from '../../src/db/client.ts'
 import { sampleHealth } from '../../src/db/health.ts'
 import { approvePairing, listPairings } from '../../src/db/pairings.ts'
 import { readLedger } from '../../src/db/receipts.ts'
@@ -22,21 +22,24 @@ import { createTestGateway, settleUntil } from '../doubles/test-gateway.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 import { openTenantDb } from '../setup/tenant-db.ts'
 
-const sizes = statement(
+const sizes = nameStatement(
   'test_stranger_sizes',
   `select (select coalesce(sum(pg_column_size(x.*)), 0)::int from inbox x) as inbox,
      (select count(*)::int from inbox) as rows, (select count(*)::int from conversations) as conversations,
      (select count(*)::int from inbox where state = 'refused' and reason = 'no_evidence') as refused,
      (select count(*)::int from attachments) as attachments, (select count(*)::int from blobs) as blobs`,
 )
-const largest = statement('test_largest', 'select max(pg_column_size(x.*))::int as bytes from inbox x')
-const fates = statement('test_fates', 'select state, reason from inbox order by seq')
-const content = statement(
+const largest = nameStatement('test_largest', 'select max(pg_column_size(x.*))::int as bytes from inbox x')
+const fates = nameStatement('test_fates', 'select state, reason from inbox order by seq')
+const content = nameStatement(
   'test_content',
   'select state, message is null and raw is null as "isBare" from inbox order by seq',
 )
-const older = statement('test_older', `update inbox set ended_at = ended_at - $1::float8 * interval '1 hour'`)
-const acts = statement('test_acts', `select code, connection, detail from audit_log where action = 'strangers.refuse'`)
+const older = nameStatement('test_older', `update inbox set ended_at = ended_at - $1::float8 * interval '1 hour'`)
+const acts = nameStatement(
+  'test_acts',
+  `select code, connection, detail from audit_log where action = 'strangers.refuse'`,
+)
 
 const domain = 'agents.example'
 const to = `demo@${domain}`

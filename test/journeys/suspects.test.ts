@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
 import { explainById } from '../../src/api/explain/explain.ts'
 import { textOf } from '../../src/contract/index.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { findSuspectTurns } from '../../src/db/suspect-turns.ts'
 import { createRejections } from '../../src/identity/rejected-requests.ts'
 import type { Isolation } from '../../src/turns/suspects.ts'
@@ -15,12 +15,12 @@ import { describeOnDatabase } from '../setup/describe-on-database.ts'
 import { openTenantDb } from '../setup/tenant-db.ts'
 
 /** As if so many processes had died on it, one after the other. */
-const die = statement(
+const die = nameStatement(
   'test_die',
   `update turns t set crash_epochs = array(select generate_series(1, $2::int)), epoch = 99, state = 'running'
    from inbox x where x.turn_id = t.id and x.message_id = $1`,
 )
-const expire = statement('test_expire', "update lanes set lease_until = now() - interval '1 second', holder = null")
+const expire = nameStatement('test_expire', "update lanes set lease_until = now() - interval '1 second', holder = null")
 
 describeOnDatabase('a suspect', (database) => {
   let vendor: VendorStub
@@ -66,7 +66,10 @@ describeOnDatabase('a suspect', (database) => {
     const deadline = new AbortController()
     void first.gateway.drain({ deadline: deadline.signal }).catch(() => undefined)
     const isBegun = async () => {
-      const rows = await database().query(statement('test_begun', "select 1 from inbox where state = 'in_turn'"), [])
+      const rows = await database().query(
+        nameStatement('test_begun', "select 1 from inbox where state = 'in_turn'"),
+        [],
+      )
       return rows.length === Object.keys(crashes).length
     }
     while (!(await isBegun())) await new Promise((resolve) => setTimeout(resolve, 10))
@@ -115,7 +118,10 @@ describeOnDatabase('a suspect', (database) => {
   test('is explained by the crashes of its processes', async () => {
     await begin({ s1: 0 })
     await database().query(
-      statement('test_vanish', "update lanes set holder = 'gone', epoch = 99, lease_until = now() - interval '1 s'"),
+      nameStatement(
+        'test_vanish',
+        "update lanes set holder = 'gone', epoch = 99, lease_until = now() - interval '1 s'",
+      ),
       [],
     )
     start()

@@ -3,13 +3,13 @@ import { expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { taskResultSchema } from '../../src/api/task-schemas.ts'
 import { textOf } from '../../src/contract/index.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { type Api, hopHeaders, startApi } from '../doubles/api.ts'
 import { createDoor, until } from '../doubles/background-gateway.ts'
 import { madeToken } from '../doubles/tokens.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
-const rows = statement('test_task_rows', 'select owner, agent, dialect from tasks')
+const rows = nameStatement('test_task_rows', 'select owner, agent, dialect from tasks')
 
 const echo = defineAgent({ slug: 'echo', run: (message) => `echo: ${textOf(message.parts)}` })
 const clerk = defineAgent({

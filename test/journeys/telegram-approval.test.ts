@@ -6,7 +6,7 @@ import { questionPart } from '../../src/agents/approvals/approval-messages.ts'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { openAiCompatible } from '../../src/agents/models/openai-compatible.ts'
 import { defineTool } from '../../src/agents/tools/define-tool.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { until } from '../doubles/background-gateway.ts'
 import { type ScriptedModelServer, startScriptedModel } from '../doubles/scripted-model-server.ts'
 import { startTelegramApi, type TelegramApi } from '../doubles/telegram-api.ts'
@@ -15,8 +15,8 @@ import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const webhookSecret = 'a-webhook-secret-of-forty-characters-xyz'
 const group = { id: -77, type: 'supergroup', title: 'Engines' }
-const states = statement('test_states', 'select state, count(*)::int as count from inbox group by state')
-const unsent = statement('test_unsent', `select count(*)::int as count from outbox where settled_at is null`)
+const states = nameStatement('test_states', 'select state, count(*)::int as count from inbox group by state')
+const unsent = nameStatement('test_unsent', `select count(*)::int as count from outbox where settled_at is null`)
 
 describeOnDatabase('an approval on Telegram', (database) => {
   let api: TelegramApi

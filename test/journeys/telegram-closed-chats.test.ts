@@ -4,16 +4,19 @@ import { telegramChannel } from '../../adapters/telegram/index.ts'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { reasonText } from '../../src/api/explain/reason-texts.ts'
 import { textOf } from '../../src/contract/index.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { rateLimited, startTelegramApi, type TelegramApi } from '../doubles/telegram-api.ts'
 import { createTestGateway, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const webhookSecret = 'a-webhook-secret-of-forty-characters-xyz'
-const inbox = statement('test_inbox', "select event, state, reason from inbox where state <> 'ignored' order by seq")
-const outbox = statement('test_outbox', 'select state, reason from outbox order by seq')
-const lines = statement('test_lines', 'select count(*)::int as count from messages')
-const later = statement(
+const inbox = nameStatement(
+  'test_inbox',
+  "select event, state, reason from inbox where state <> 'ignored' order by seq",
+)
+const outbox = nameStatement('test_outbox', 'select state, reason from outbox order by seq')
+const lines = nameStatement('test_lines', 'select count(*)::int as count from messages')
+const later = nameStatement(
   'test_later',
   `with limited as (update connection_limits set not_before = now()), rested as (update send_lanes set next_at = now())
    update outbox set not_before = now() where settled_at is null`,

@@ -7,7 +7,7 @@ import { openAiCompatible } from '../../src/agents/models/openai-compatible.ts'
 import { defineTool } from '../../src/agents/tools/define-tool.ts'
 import { explainById } from '../../src/api/explain/explain.ts'
 import { renderTimeline } from '../../src/cli/explain.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { createEraseStore } from '../../src/db/erase-person.ts'
 import { erasePerson } from '../../src/identity/erase.ts'
 import { GatewayError } from '../../src/lib/errors.ts'
@@ -29,15 +29,15 @@ type Exception = {
   readonly event: string
 }
 
-const exceptions = statement(
+const exceptions = nameStatement(
   'test_exceptions',
   `select attempt, event #>> '{metadata,source}' as source, event #>> '{metadata,name}' as name,
      event #>> '{metadata,error,message}' as message, event #> '{metadata,error,stack}' as stack, event::text as event
    from run_events where event ->> 'type' = 'exception' order by run_id, seq`,
 )
-const states = statement('test_states', 'select state from inbox where message_id = $1')
-const hurry = statement('test_hurry', 'update lanes set next_at = now()')
-const denials = statement(
+const states = nameStatement('test_states', 'select state from inbox where message_id = $1')
+const hurry = nameStatement('test_hurry', 'update lanes set next_at = now()')
+const denials = nameStatement(
   'test_denials',
   `select code, rule, detail from audit_log where action = 'tool.call' and outcome = 'denied' order by seq`,
 )
@@ -283,7 +283,7 @@ describeOnDatabase('what was thrown', (database) => {
     expect(events).toContain('reported-canary-56')
     // A token that only looks is shown nothing that was said, and an error may quote it.
     const { clear: looking } = await madeToken(database(), { scopes: ['read'] })
-    const [inbox] = await database().query<{ id: string }>(statement('test_inbox', 'select id from inbox'), [])
+    const [inbox] = await database().query<{ id: string }>(nameStatement('test_inbox', 'select id from inbox'), [])
     const shown = JSON.stringify((await api.operate('GET', `/admin/explain/${inbox?.id}`, undefined, looking)).body)
     expect(shown).not.toContain('canary-56')
     expect(shown).toContain('thrown-errors.test.ts')

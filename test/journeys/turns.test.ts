@@ -3,15 +3,15 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
 import { type NormalizedMessage, textOf } from '../../src/contract/index.ts'
-import { statement } from '../../src/db/client.ts'
+import { nameStatement } from '../../src/db/client.ts'
 import { listEndedMessages, readLedger, resubmitMessage } from '../../src/db/receipts.ts'
 import { GatewayError } from '../../src/lib/errors.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
-const fates = statement('test_fates', 'select message_id as id, state, reason from inbox order by seq')
-const transcript = statement(
+const fates = nameStatement('test_fates', 'select message_id as id, state, reason from inbox order by seq')
+const transcript = nameStatement(
   'test_transcript',
   `select role, envelope ->> 'content' as content, envelope -> 'metadata' ->> 'amends' as amends,
      envelope -> 'metadata' -> 'deleted' as deleted
@@ -182,7 +182,7 @@ describeOnDatabase('a turn', (database) => {
     const [dead] = await listEndedMessages(gateway.deps.db, 'dead', { limit: 10 })
     expect(await gateway.gateway.resubmit(dead?.id ?? '', 'operator:test')).toBe(false)
     // Stands for a release that understands the event: what was kept now reads as a plain message.
-    const understood = statement(
+    const understood = nameStatement(
       'test_upgrade',
       `update inbox set raw = replace(raw::text, 'from the future', 'new')::jsonb`,
     )
@@ -279,7 +279,7 @@ describeOnDatabase('a turn', (database) => {
     expect(vendor.messages.at(-1)?.text).toContain('new session')
     await say('m3')
     await database().query(
-      statement('test_idle', "update conversations set last_activity_at = now() - interval '1 hour'"),
+      nameStatement('test_idle', "update conversations set last_activity_at = now() - interval '1 hour'"),
       [],
     )
     await say('m4')

@@ -3,7 +3,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
 import { explainById } from '../../src/api/explain/explain.ts'
-import { type Database, type Failpoint, statement } from '../../src/db/client.ts'
+import { type Database, type Failpoint, nameStatement } from '../../src/db/client.ts'
 import { resolvePendingAction } from '../../src/db/pending-actions.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
 import { cancelRun } from '../../src/db/runs.ts'
@@ -18,9 +18,9 @@ import { openTenantDb } from '../setup/tenant-db.ts'
 type Row = { readonly state: string; readonly reason: string | null; readonly purpose: string }
 type Fate = { readonly state: string; readonly reason: string | null }
 
-const calls = statement('test_calls', 'select purpose, state, reason from outbox order by seq')
-const fates = statement('test_fates', 'select state, reason from inbox order by seq')
-const openWork = statement(
+const calls = nameStatement('test_calls', 'select purpose, state, reason from outbox order by seq')
+const fates = nameStatement('test_fates', 'select state, reason from inbox order by seq')
+const openWork = nameStatement(
   'test_open_work',
   `select (select count(*) from inbox where ended_at is null)::int as messages,
      (select count(*) from turns where ended_at is null)::int as turns,
@@ -28,24 +28,27 @@ const openWork = statement(
      (select count(*) from outbox where settled_at is null)::int as calls,
      (select coalesce(sum(abs(pending)), 0) from send_lanes)::int as lanes`,
 )
-const waiting = statement(
+const waiting = nameStatement(
   'test_waiting',
   `select id, conversation_id as "conversationId" from pending_actions where status = 'pending'`,
 )
-const waitingIn = statement(
+const waitingIn = nameStatement(
   'test_waiting_in',
   `select a.id from pending_actions a join conversations c on c.id = a.conversation_id
    where a.status = 'pending' and c.external_id like '%' || $1`,
 )
-const pausedRun = statement('test_paused_run', `select id from runs where status = 'approval_required'`)
-const runOut = statement('test_run_out', `update pending_actions set expires_at = now() - interval '1 s'`)
-const fireNow = statement('test_fire_now', `update timers set due_at = now() - interval '1 s' where fired_at is null`)
-const loseLeases = statement(
+const pausedRun = nameStatement('test_paused_run', `select id from runs where status = 'approval_required'`)
+const runOut = nameStatement('test_run_out', `update pending_actions set expires_at = now() - interval '1 s'`)
+const fireNow = nameStatement(
+  'test_fire_now',
+  `update timers set due_at = now() - interval '1 s' where fired_at is null`,
+)
+const loseLeases = nameStatement(
   'test_lose_leases',
   `with turns as (update lanes set lease_until = now() - interval '1 s' where lease_until is not null)
    update send_lanes set lease_until = now() - interval '1 s' where lease_until is not null`,
 )
-const emptyAll = statement(
+const emptyAll = nameStatement(
   'test_empty_all',
   `truncate inbox, outbox, turns, runs, run_events, pending_actions, timers, signals, lanes, send_lanes, conversations,
      conversation_aliases, sessions, messages, connection_limits, participants, journal cascade`,

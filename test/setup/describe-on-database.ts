@@ -1,11 +1,11 @@
 // Declares a suite that works on a migrated database which no other suite uses meanwhile.
 import { afterAll, afterEach, beforeAll } from 'vitest'
-import { type Database, statement } from '../../src/db/client.ts'
+import { type Database, nameStatement } from '../../src/db/client.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
 import { describeOnPostgres, type TestDatabase } from './databases.ts'
 import { emptyEverything, takeDatabase } from './pooled-database.ts'
 
-const empty = statement('test_empty', emptyEverything)
+const empty = nameStatement('test_empty', emptyEverything)
 
 /** `emptied`: after every test, or only at the end, for suites whose gateway stays at work in between. */
 export function describeOnDatabase(

@@ -16,7 +16,7 @@ import {
   readPostmaster,
   signalProcess,
 } from '../../src/node/embedded-postgres/postmaster.ts'
-import { commandAs } from '../../src/node/embedded-postgres/run-as.ts'
+import { buildCommandAs } from '../../src/node/embedded-postgres/run-as.ts'
 
 export type PostgresServer = {
   /** The administrator's address. */
@@ -64,7 +64,7 @@ export async function startPostgresServer(options: PostgresServerOptions): Promi
     const args = ['-D', folder, ...serverFlags(port, options)]
     const start = async (): Promise<void> => {
       await clearStalePostmaster(folder)
-      await untilReady(commandAs(runAs, binaries.postgres, args, binaries.libraryPath), folder)
+      await untilReady(buildCommandAs(runAs, binaries.postgres, args, binaries.libraryPath), folder)
     }
     await writeFile(join(folder, 'pg_hba.conf'), 'local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\n')
     await start()
@@ -119,7 +119,7 @@ async function setPassword(folder: string, port: number, password: string): Prom
   await sql.end()
 }
 
-async function untilReady(command: ReturnType<typeof commandAs>, folder: string): Promise<void> {
+async function untilReady(command: ReturnType<typeof buildCommandAs>, folder: string): Promise<void> {
   const child: ChildProcess = spawn(command.file, command.args, {
     ...command.options,
     cwd: '/',

@@ -12,7 +12,7 @@ export type Target =
   | { readonly kind: 'address'; readonly address: string }
 
 /** Throws `config_invalid`: it was written by the operator. */
-export function readTarget(text: string): Target {
+export function parseRemoteTarget(text: string): Target {
   const address = parseAddress(text)
   if (address !== undefined && !/^https?:/i.test(text)) return { kind: 'address', address: formatAddress(address) }
   const url = URL.canParse(text) ? new URL(text) : undefined
@@ -51,7 +51,7 @@ export async function discoverCard(deps: CardDeps, target: Target, shelf: CardCa
   const { kept } = shelf
   if (kept !== undefined && Date.now() < kept.freshUntil) return kept.card
   try {
-    shelf.kept = await newestCard(deps, kept === undefined ? await cardUrls(deps, target) : [kept.url], kept)
+    shelf.kept = await fetchCardFromFirstUrl(deps, kept === undefined ? await cardUrls(deps, target) : [kept.url], kept)
   } catch (error) {
     // What it said before counts while it says nothing; what it no longer says does not.
     if (kept !== undefined && isRemoteFault(error, 'remote_unreachable')) return kept.card
@@ -62,13 +62,13 @@ export async function discoverCard(deps: CardDeps, target: Target, shelf: CardCa
 }
 
 /** Where it used to be at another place, that one is asked too. */
-async function newestCard(deps: CardDeps, urls: readonly string[], kept: Kept | undefined): Promise<Kept> {
+async function fetchCardFromFirstUrl(deps: CardDeps, urls: readonly string[], kept: Kept | undefined): Promise<Kept> {
   const [first = '', ...others] = urls
   try {
     return await fetchCard(deps, first, kept)
   } catch (error) {
     if (!isRemoteFault(error, 'remote_card_invalid') || others.length === 0) throw error
-    return newestCard(deps, others, kept)
+    return fetchCardFromFirstUrl(deps, others, kept)
   }
 }
 
@@ -83,11 +83,11 @@ async function cardUrls(deps: CardDeps, target: Target): Promise<readonly string
       return paths.map((path) => new URL(`.${path}`, base).href)
     }
     case 'address':
-      return [await cardOfAddress(deps, target.address)]
+      return [await findCardUrlByWebFinger(deps, target.address)]
   }
 }
 
-async function cardOfAddress({ egress, remoteCaller, signal }: CardDeps, address: string): Promise<string> {
+async function findCardUrlByWebFinger({ egress, remoteCaller, signal }: CardDeps, address: string): Promise<string> {
   const account = address.replace(/^@/, '')
   const domain = account.slice(account.indexOf('@') + 1)
   const url = `https://${domain}/.well-known/webfinger?resource=${encodeURIComponent(`acct:${account}`)}`
@@ -153,7 +153,7 @@ export type RemoteCard = {
 const maxInterfaces = 32
 
 function readCard(card: Fields): RemoteCard {
-  const listed = boundedInterfaces(card['supportedInterfaces']).flatMap(readInterface)
+  const listed = limitInterfaceCount(card['supportedInterfaces']).flatMap(readInterface)
   const modes = Array.isArray(card['defaultOutputModes']) ? card['defaultOutputModes'] : []
   return {
     interfaces: listed.length > 0 ? listed : legacyInterfaces(card),
@@ -184,13 +184,13 @@ function readInterface(input: unknown): readonly RemoteInterface[] {
 /** A card of 0.3 names its first interface apart from the others. */
 function legacyInterfaces(card: Fields): readonly RemoteInterface[] {
   const first = { url: card['url'], transport: card['preferredTransport'] ?? 'JSONRPC' }
-  return [first, ...boundedInterfaces(card['additionalInterfaces'])].flatMap((each) => {
+  return [first, ...limitInterfaceCount(card['additionalInterfaces'])].flatMap((each) => {
     const { url, transport } = asFields(each)
     return readInterface({ url, protocolBinding: transport, protocolVersion: card['protocolVersion'] ?? '0.3' })
   })
 }
 
-function boundedInterfaces(input: unknown): readonly unknown[] {
+function limitInterfaceCount(input: unknown): readonly unknown[] {
   return Array.isArray(input) ? input.slice(0, maxInterfaces) : []
 }
 

@@ -10,10 +10,16 @@ import {
   sha256OfJson,
 } from '../../../src/lib/index.ts'
 import { type CardCache, chooseInterface, discoverCard, type RemoteCard } from './agent-card.ts'
-import { type Allowance, createEgress, createRemoteClient, type Egress, type RemoteClient } from './client.ts'
-import { isRemoteFault, remoteUnavailable } from './fault.ts'
+import {
+  type Allowance,
+  createCredentialedFetch,
+  createRemoteClient,
+  type Egress,
+  type RemoteClient,
+} from './client.ts'
+import { isRemoteFault, remoteUnavailableError } from './fault.ts'
 import type { RemotePeer } from './options.ts'
-import { type Outcome, outboundParts } from './reply.ts'
+import { type Outcome, toOutboundParts } from './reply.ts'
 import { type Asked, askRemoteAgent, findSentTask, followTask, type Plan } from './send-and-follow.ts'
 import { artifactsText, isTaskWaiting, type RemoteState, type RemoteTask } from './task.ts'
 import type { RemoteInterface } from './wire.ts'
@@ -41,9 +47,9 @@ const cancelMs = 5_000
 const budgetEveryMs = 1_000
 const namingMs = 2_000
 
-export function openCall(peer: RemotePeer, context: RemoteCallContext): RemoteCall {
+export function openRemoteCall(peer: RemotePeer, context: RemoteCallContext): RemoteCall {
   const { limits } = peer
-  const egress = createEgress(peer.egress, context.remoteCaller)
+  const egress = createCredentialedFetch(peer.egress, context.remoteCaller)
   const late = new AbortController()
   const timer = setTimeout(() => late.abort(), limits.timeoutMs)
   const watch = setInterval(() => {
@@ -53,7 +59,7 @@ export function openCall(peer: RemotePeer, context: RemoteCallContext): RemoteCa
   const signal = AbortSignal.any([context.signal, context.stop, late.signal, over.signal])
   const naming = createGraceSignal(signal, context.stop, namingMs)
   const allowance = { bytes: limits.maxBytes, events: limits.maxEvents }
-  const client = (at: RemoteInterface, means: { signal: AbortSignal; allowance: Allowance }) =>
+  const createCallClient = (at: RemoteInterface, means: { signal: AbortSignal; allowance: Allowance }) =>
     createRemoteClient({ egress, limits, headers: context.hop.headers, ...means }, at)
   let cancel: Parameters<RemoteCall['onStop']>[0] | undefined
   return {
@@ -63,8 +69,8 @@ export function openCall(peer: RemotePeer, context: RemoteCallContext): RemoteCa
     signal,
     allowance,
     isLate: () => late.signal.aborted && !context.stop.aborted && !context.signal.aborted,
-    clientOf: (at) => client(at, { signal, allowance }),
-    sendingClientOf: (at) => client(at, { signal: at.dialect === '0.3' ? naming.signal : signal, allowance }),
+    clientOf: (at) => createCallClient(at, { signal, allowance }),
+    sendingClientOf: (at) => createCallClient(at, { signal: at.dialect === '0.3' ? naming.signal : signal, allowance }),
     naming,
     onStop(how) {
       cancel = how
@@ -73,11 +79,11 @@ export function openCall(peer: RemotePeer, context: RemoteCallContext): RemoteCa
       const isWanted = isUnread || context.stop.aborted || late.signal.aborted
       if (cancel === undefined || !isWanted || context.signal.aborted) return
       const brief = AbortSignal.any([context.signal, AbortSignal.timeout(cancelMs)])
-      const briefClient = (at: RemoteInterface) =>
-        client(at, { signal: brief, allowance: { bytes: 4 * 1024 * 1024, events: 1 } })
+      const createShortCallClient = (at: RemoteInterface) =>
+        createCallClient(at, { signal: brief, allowance: { bytes: 4 * 1024 * 1024, events: 1 } })
       const how = cancel
       cancel = undefined
-      const isDone = await how(briefClient).then(
+      const isDone = await how(createShortCallClient).then(
         () => true,
         () => false,
       )
@@ -136,12 +142,12 @@ type Failed = Extract<Outcome, { kind: 'failed' }>
 export type Opened = Failed | { readonly kind: 'plan'; readonly plan: Plan; readonly isAgain: boolean }
 
 /** Whom we ask, and under which ids. */
-export async function openStep(call: RemoteCall, shelf: CardCache, message: NormalizedMessage): Promise<Opened> {
+export async function runPlanStep(call: RemoteCall, shelf: CardCache, message: NormalizedMessage): Promise<Opened> {
   const { context, peer, egress, signal } = call
   const { trust, allows03 } = peer
-  const remembered = rememberedTask(context.remembered)
+  const remembered = readRememberedTask(context.remembered)
   let isMadeNow = false
-  const openWork = (key: string) => async (): Promise<Failed | { kind: 'plan'; plan: Plan }> => {
+  const makePlan = (key: string) => async (): Promise<Failed | { kind: 'plan'; plan: Plan }> => {
     isMadeNow = true
     const card = await discoverCard(
       { egress, remoteCaller: context.remoteCaller, signal, trust, allows03 },
@@ -150,11 +156,11 @@ export async function openStep(call: RemoteCall, shelf: CardCache, message: Norm
     )
     return { kind: 'plan', plan: await planCall(card, { remembered, key, allows03 }) }
   }
-  const opened = await journaledStep<Failed | { kind: 'plan'; plan: Plan }>(
+  const opened = await runRemoteStep<Failed | { kind: 'plan'; plan: Plan }>(
     call,
     'remote agent',
     message.parts,
-    openWork,
+    makePlan,
     false,
   )
   return opened.kind === 'failed' ? opened : { ...opened, isAgain: !isMadeNow }
@@ -179,8 +185,8 @@ async function planCall(card: RemoteCard, { remembered, key, allows03 }: Grounds
   return {
     at,
     ...(allows03 && at.dialect === '1.0' ? { fallback: legacy } : {}),
-    messageId: await deriveId(key, 'message'),
-    contextId: before?.contextId ?? (await deriveId(key, 'context')),
+    messageId: await deriveMessageId(key, 'message'),
+    contextId: before?.contextId ?? (await deriveMessageId(key, 'context')),
     isNewContext: before === undefined,
     ...(waiting === undefined ? {} : { taskId: waiting, answers: before?.wait ?? '' }),
     isSignIn: before?.state === 'auth_required',
@@ -199,7 +205,7 @@ type AskedTask =
     }
 
 /** Ends when the peer has said the name of its task, or all it has to say. */
-export async function askStep(
+export async function runSendStep(
   call: RemoteCall,
   opened: Extract<Opened, { kind: 'plan' }>,
   message: NormalizedMessage,
@@ -207,12 +213,12 @@ export async function askStep(
   const { context, sendingClientOf, peer } = call
   const { plan } = opened
   let live: Asked['live']
-  const metadata = forwardedMetadata(message, context.hop.chain, await attestEvidence(call, plan))
+  const metadata = createForwardedMetadata(message, context.hop.chain, await attestSenderEvidence(call, plan))
   const asking = {
     plan,
     isAgain: opened.isAgain,
     mayResend: peer.mayResend,
-    message: { parts: await outboundParts(message.parts, context.attachments), metadata },
+    message: { parts: await toOutboundParts(message.parts, context.attachments), metadata },
   }
   call.onStop(async (other) => {
     const task = await findSentTask({ ...asking, clientOf: other, mayResend: true })
@@ -223,18 +229,18 @@ export async function askStep(
     binding: plan.at.binding,
     version: plan.at.dialect,
   })
-  const askWork = () => async (): Promise<AskedTask> => {
+  const sendAndNameTask = () => async (): Promise<AskedTask> => {
     const asked = await askRemoteAgent({ ...asking, clientOf: sendingClientOf })
     call.naming.hurry()
     live = asked.live
     return { kind: 'asked', at: asked.at, said: asked.said }
   }
-  const asked = await journaledStep<AskedTask>(call, 'remote message', message.parts, askWork)
+  const asked = await runRemoteStep<AskedTask>(call, 'remote message', message.parts, sendAndNameTask)
   return asked.kind === 'failed' || live === undefined ? asked : { ...asked, live }
 }
 
 /** Ends when the task rests. */
-export async function answerStep(
+export async function runFollowStep(
   call: RemoteCall,
   { plan }: Extract<Opened, { kind: 'plan' }>,
   { at, task, live }: { readonly at: RemoteInterface; readonly task: RemoteTask; readonly live?: Asked['live'] },
@@ -242,7 +248,7 @@ export async function answerStep(
   const { context, clientOf, peer, signal } = call
   call.onStop((other) => other(at).cancel(task.id))
   let isFollowed = false
-  const answerWork = () => async (): Promise<Outcome> => {
+  const followAskedTask = () => async (): Promise<Outcome> => {
     isFollowed = true
     const means = {
       client: clientOf(at),
@@ -254,11 +260,11 @@ export async function answerStep(
     }
     return { kind: 'task', task: await followTask({ ...means, ...(live === undefined ? {} : { live }) }, task) }
   }
-  const outcome = await journaledStep<Outcome>(
+  const outcome = await runRemoteStep<Outcome>(
     call,
     'remote answer',
     [{ kind: 'text', task: task.id }],
-    answerWork,
+    followAskedTask,
     false,
   )
   // Watching clients have just been told to start over.
@@ -267,7 +273,7 @@ export async function answerStep(
 }
 
 /** A step that may run again: it looks before it acts. Faults are its result, outages are waited out, stops are stops. */
-async function journaledStep<T extends { readonly kind: string }>(
+async function runRemoteStep<T extends { readonly kind: string }>(
   call: RemoteCall,
   name: string,
   parts: readonly Part[],
@@ -282,16 +288,21 @@ async function journaledStep<T extends { readonly kind: string }>(
         // All of it is JSON: it was read from some, or made here.
         return JSON.parse(JSON.stringify(await work(key)())) as JsonObject
       } catch (error) {
-        return { ...(await remoteFailure(call, error)) }
+        return { ...(await toFailedOutcome(call, error)) }
       }
     },
-    { idempotent: true, effect, label: `ask ${context.agent}`, args: await sha256OfJson(parts.map(stablePart)) },
+    {
+      idempotent: true,
+      effect,
+      label: `ask ${context.agent}`,
+      args: await sha256OfJson(parts.map(omitChangingFields)),
+    },
   )
   // The journal holds what this very step returned.
   return result as unknown as T | Failed
 }
 
-async function remoteFailure(call: RemoteCall, error: unknown): Promise<Failed> {
+async function toFailedOutcome(call: RemoteCall, error: unknown): Promise<Failed> {
   const { context } = call
   if (context.signal.aborted) throw error
   if (context.stop.aborted) {
@@ -304,20 +315,20 @@ async function remoteFailure(call: RemoteCall, error: unknown): Promise<Failed> 
   }
   if (isGatewayError(error) || !isRemoteFault(error)) throw error
   if (error.code !== 'remote_unreachable') context.report(error, { source: 'remote_agent' })
-  if (error.code === 'remote_unreachable') throw remoteUnavailable(error)
+  if (error.code === 'remote_unreachable') throw remoteUnavailableError(error)
   if (error.code === 'remote_too_much') await call.stopRemote(true)
   return { kind: 'failed', code: error.code }
 }
 
 /** What a part is in every try: URLs of files are made anew each time. */
-function stablePart(part: Part): Json {
+function omitChangingFields(part: Part): Json {
   const { bytes_ref: _where, attachment, ...rest } = part as Part & { bytes_ref?: unknown; attachment?: unknown }
   const id = isPlainObject(attachment) ? { attachment: String(attachment['id']) } : {}
   return JSON.parse(JSON.stringify({ ...rest, ...id }))
 }
 
 /** What a connector tells the agent it forwards to: how names in its reply travel, and its place in the chain. */
-function forwardedMetadata(
+function createForwardedMetadata(
   { recipient_capabilities }: NormalizedMessage,
   chain: JsonObject,
   evidence: readonly JsonObject[],
@@ -333,7 +344,10 @@ function forwardedMetadata(
 }
 
 /** Signed anew in every try: it is good for minutes, and a turn may wait for hours. */
-async function attestEvidence({ peer, context }: RemoteCall, { messageId }: Plan): Promise<readonly JsonObject[]> {
+async function attestSenderEvidence(
+  { peer, context }: RemoteCall,
+  { messageId }: Plan,
+): Promise<readonly JsonObject[]> {
   const { vouchTo: audience } = peer
   return audience === undefined ? [] : context.remoteCaller.attest(context.evidence, { audience, messageId })
 }
@@ -345,7 +359,7 @@ function isSameInterface(listed: RemoteInterface, used: RemoteInterface, allows0
 }
 
 /** The same id in every try of a step, in the shape of a UUID (version 8: made of a hash). */
-async function deriveId(key: string, what: string): Promise<string> {
+async function deriveMessageId(key: string, what: string): Promise<string> {
   const hex = (await sha256OfJson([what, key])).slice('sha256:'.length)
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }
@@ -362,11 +376,11 @@ type RememberedTask = {
   readonly wait?: string
 }
 
-export function rememberTask({ at, ...task }: RememberedTask): Parameters<RemoteCallContext['remember']>[0] {
+export function toRemoteMemory({ at, ...task }: RememberedTask): Parameters<RemoteCallContext['remember']>[0] {
   return { ...task, at: { ...at }, isWaiting: isTaskWaiting(task.state) }
 }
 
-function rememberedTask(memory: JsonObject | undefined): RememberedTask | undefined {
+function readRememberedTask(memory: JsonObject | undefined): RememberedTask | undefined {
   const { at, contextId, state } = asFields(memory)
   const { url, binding, dialect } = asFields(at)
   if (typeof url !== 'string' || typeof binding !== 'string' || typeof dialect !== 'string') return undefined

@@ -2,11 +2,11 @@
 
 import type { RemoteCallContext } from '../../../src/contract/index.ts'
 import {
-  abortable,
   createUnpinnedFetch,
   type Fields,
   parseBoundedJson,
   readServerSentEvents,
+  rejectWhenAborted,
   type SafeFetchResult,
   type Secret,
   withTimeout,
@@ -21,7 +21,7 @@ import {
   type RemoteInterface,
   readEvent,
   readRemoteTask,
-  readSent,
+  readSendResult,
   readTasks,
   rpcResult,
   type WireRequest,
@@ -54,7 +54,7 @@ const maxPages = 3
 export function createRemoteClient(deps: ClientDeps, at: RemoteInterface): RemoteClient {
   const callOperation = (operation: Operation) => requestAnswer(deps, at, operation)
   return {
-    send: async (message) => readSent(at, await callOperation({ kind: 'send', message })),
+    send: async (message) => readSendResult(at, await callOperation({ kind: 'send', message })),
     stream: (message) => streamRemoteEvents(deps, at, { kind: 'stream', message }, undefined),
     get: async (taskId) => readRemoteTask(at, await callOperation({ kind: 'get', taskId })),
     cancel: async (taskId) => readRemoteTask(at, await callOperation({ kind: 'cancel', taskId })),
@@ -102,7 +102,7 @@ async function* streamRemoteEvents(
     yield { event: readStreamBody(await readRemoteJson(response, deps.allowance, signal)), id: undefined }
     return
   }
-  for await (const { fields, id, isError } of readFrames(response, limits, deps.allowance, signal)) {
+  for await (const { fields, id, isError } of readEventFrames(response, limits, deps.allowance, signal)) {
     if (isError && at.binding === 'HTTP+JSON') throw httpFault(400, fields, null)
     yield { event: readStreamBody(fields), id }
   }
@@ -163,7 +163,7 @@ type EgressOptions = {
 
 export type Egress = (request: WireRequest, options: EgressOptions) => Promise<Response>
 
-export function createEgress({ origins, credentials }: EgressPolicy, means: EgressDeps): Egress {
+export function createCredentialedFetch({ origins, credentials }: EgressPolicy, means: EgressDeps): Egress {
   const written = createUnpinnedFetch(means.fetch)
   return async ({ method, url, headers, body }, options) => {
     const origin = URL.canParse(url) ? new URL(url).origin : ''
@@ -179,16 +179,16 @@ export function createEgress({ origins, credentials }: EgressPolicy, means: Egre
       ...(isWritten ? { origins: [origin] } : {}),
     })
     options.signal.throwIfAborted()
-    return requireAnswered(outcome)
+    return requireResponse(outcome)
   }
 }
 
-function requireAnswered(outcome: SafeFetchResult): Response {
+function requireResponse(outcome: SafeFetchResult): Response {
   if (outcome.kind === 'answered') return outcome.response
-  throw new RemoteFault(outcome.kind === 'failed' ? 'remote_unreachable' : faultOfRefusal(outcome.reason))
+  throw new RemoteFault(outcome.kind === 'failed' ? 'remote_unreachable' : refusalToFaultCode(outcome.reason))
 }
 
-function faultOfRefusal(reason: Extract<SafeFetchResult, { kind: 'refused' }>['reason']): FaultCode {
+function refusalToFaultCode(reason: Extract<SafeFetchResult, { kind: 'refused' }>['reason']): FaultCode {
   if (reason === 'too_large') return 'remote_too_much'
   return reason === 'encoding' ? 'remote_malformed' : 'remote_address_refused'
 }
@@ -215,25 +215,25 @@ function isEventStream({ headers }: Response): boolean {
 }
 
 /** Ends where the other side ends it. Throws `remote_unreachable` where it was cut, or nothing came for too long. */
-async function* readFrames(
+async function* readEventFrames(
   response: Response,
   limits: Pick<RemoteLimits, 'maxEventBytes' | 'silenceMs'>,
   allowance: Allowance,
   signal: AbortSignal,
 ): AsyncGenerator<Frame> {
-  const tooMuch = () => new RemoteFault('remote_too_much')
-  async function* counted(): AsyncGenerator<Uint8Array> {
+  const createTooMuchFault = () => new RemoteFault('remote_too_much')
+  async function* readCountedChunks(): AsyncGenerator<Uint8Array> {
     for await (const chunk of readChunks(response, { signal, silenceMs: limits.silenceMs })) {
       allowance.bytes -= chunk.byteLength
-      if (allowance.bytes < 0) throw tooMuch()
+      if (allowance.bytes < 0) throw createTooMuchFault()
       yield chunk
     }
   }
-  const bounds = { maxEventLength: limits.maxEventBytes, tooLong: tooMuch }
-  for await (const { id, event, data } of readServerSentEvents(counted(), bounds)) {
+  const bounds = { maxEventLength: limits.maxEventBytes, tooLong: createTooMuchFault }
+  for await (const { id, event, data } of readServerSentEvents(readCountedChunks(), bounds)) {
     const fields = parseJsonFields(new TextEncoder().encode(data))
     allowance.events -= 1
-    if (allowance.events < 0) throw tooMuch()
+    if (allowance.events < 0) throw createTooMuchFault()
     yield { fields, id: id === '' || id.length > 512 ? undefined : id, isError: event === 'error' }
   }
 }
@@ -266,8 +266,8 @@ function withSilenceLimit<T>(work: Promise<T>, signal: AbortSignal, silenceMs: n
   const told = work.catch((error: unknown) => {
     throw new RemoteFault(isTooLarge(error) ? 'remote_too_much' : 'remote_unreachable')
   })
-  const silent = () => new RemoteFault('remote_unreachable')
-  return abortable(silenceMs === undefined ? told : withTimeout(told, silenceMs, silent), signal)
+  const createSilenceFault = () => new RemoteFault('remote_unreachable')
+  return rejectWhenAborted(silenceMs === undefined ? told : withTimeout(told, silenceMs, createSilenceFault), signal)
 }
 
 /** The guard's own limit, told as an error of the stream. */

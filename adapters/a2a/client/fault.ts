@@ -36,7 +36,7 @@ export function isRemoteFault(error: unknown, ...codes: readonly FaultCode[]): e
 }
 
 /** An outage: nothing happened, and the turn waits for it. */
-export function remoteUnavailable({ retryAfterSeconds }: Pick<RemoteFault, 'retryAfterSeconds'>): GatewayError {
+export function remoteUnavailableError({ retryAfterSeconds }: Pick<RemoteFault, 'retryAfterSeconds'>): GatewayError {
   return new GatewayError(
     'provider_unavailable',
     '[agent] the remote agent could not be reached; the turn waits for it',

@@ -3,7 +3,7 @@
 import { formatAddress, parseAddress } from '../../../src/contract/index.ts'
 import { GatewayError, type Secret, secret } from '../../../src/lib/index.ts'
 import type { CardTrust } from '../protocol/card-signature.ts'
-import { readTarget, type Target } from './agent-card.ts'
+import { parseRemoteTarget, type Target } from './agent-card.ts'
 import { defaultLimits, type EgressPolicy, type OriginHeaders, type RemoteLimits } from './client.ts'
 export type A2aAgentOptions = {
   /** Sent as `Authorization: Bearer` to the origin of the URL, and to no other. */
@@ -34,7 +34,7 @@ export type RemotePeer = {
 }
 
 export function readPeer(named: string, options: A2aAgentOptions): RemotePeer {
-  const target = readTarget(named)
+  const target = parseRemoteTarget(named)
   const own = target.kind === 'address' ? [] : [target.url.origin]
   const origins = [...new Set([...own, ...(options.origins ?? []).map((each) => parseOrigin(each, 'origins'))])]
   const credentials = readCredentials(options, own[0])
@@ -50,23 +50,23 @@ export function readPeer(named: string, options: A2aAgentOptions): RemotePeer {
     allows03: options.allow03 ?? false,
     mayResend: options.resend ?? false,
     limits: readRemoteLimits(options),
-    vouchTo: readAddressee(options),
+    vouchTo: parseVouchToAddress(options),
   }
 }
 
 function readCredentials({ token, credentials = {} }: A2aAgentOptions, own: string | undefined): OriginHeaders {
   const proofs = new Map<string, Readonly<Record<string, Secret>>>()
   for (const [origin, headers] of Object.entries(credentials)) {
-    const kept = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), asSecret(value)] as const)
+    const kept = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), toSecret(value)] as const)
     proofs.set(parseOrigin(origin, 'credentials'), Object.fromEntries(kept))
   }
   if (token === undefined) return proofs
   if (own === undefined)
     throw invalidRemoteAgent('token needs a URL to belong to; for an address use credentials, by origin')
-  return proofs.set(own, { ...proofs.get(own), authorization: secret(`Bearer ${asSecret(token).reveal()}`) })
+  return proofs.set(own, { ...proofs.get(own), authorization: secret(`Bearer ${toSecret(token).reveal()}`) })
 }
 
-function readAddressee({ vouchTo }: A2aAgentOptions): string | undefined {
+function parseVouchToAddress({ vouchTo }: A2aAgentOptions): string | undefined {
   if (vouchTo === undefined) return undefined
   const address = parseAddress(vouchTo)
   if (address === undefined)
@@ -86,7 +86,7 @@ function isSafeOrigin(origin: string, written: readonly string[]): boolean {
   return origin.startsWith('https:') || written.includes(origin)
 }
 
-function asSecret(value: string | Secret): Secret {
+function toSecret(value: string | Secret): Secret {
   return typeof value === 'string' ? secret(value) : value
 }
 

@@ -3,12 +3,20 @@
 import type { AgentReply, NormalizedMessage, RemoteAgent, RemoteCallContext } from '../../../src/contract/index.ts'
 import { isPlainObject } from '../../../src/lib/index.ts'
 import type { CardCache } from './agent-card.ts'
-import { answerStep, askStep, type Opened, openCall, openStep, type RemoteCall, rememberTask } from './call.ts'
-import { createEgress, createRemoteClient } from './client.ts'
+import {
+  type Opened,
+  openRemoteCall,
+  type RemoteCall,
+  runFollowStep,
+  runPlanStep,
+  runSendStep,
+  toRemoteMemory,
+} from './call.ts'
+import { createCredentialedFetch, createRemoteClient } from './client.ts'
 import { type A2aAgentOptions, type RemotePeer, readPeer } from './options.ts'
 import { type Outcome, replyFromOutcome } from './reply.ts'
 import { findSentTask, type Plan } from './send-and-follow.ts'
-import { waitFingerprint } from './task.ts'
+import { taskWaitKey } from './task.ts'
 import type { RemoteInterface } from './wire.ts'
 
 /**
@@ -33,13 +41,13 @@ async function callRemoteAgent(
   context: RemoteCallContext,
 ): Promise<AgentReply> {
   if (context.isSpent?.() === true)
-    return replyFromOutcome({ kind: 'failed', code: 'budget_exceeded' }, plainTextAuthor(context))
-  const call = openCall(peer, context)
+    return replyFromOutcome({ kind: 'failed', code: 'budget_exceeded' }, toPlainTextAuthor(context))
+  const call = openRemoteCall(peer, context)
   try {
-    const opened = await openStep(call, shelf, message)
-    if (opened.kind === 'failed') return reportAndReply(call, opened, opened)
-    const outcome = await askAndReply(call, opened, message)
-    return reportAndReply(call, opened, outcome)
+    const opened = await runPlanStep(call, shelf, message)
+    if (opened.kind === 'failed') return reportOutcomeAsReply(call, opened, opened)
+    const outcome = await sendAndFollowTask(call, opened, message)
+    return reportOutcomeAsReply(call, opened, outcome)
   } catch (error) {
     await call.stopRemote()
     throw error
@@ -48,39 +56,39 @@ async function callRemoteAgent(
   }
 }
 
-async function askAndReply(
+async function sendAndFollowTask(
   call: RemoteCall,
   opened: Extract<Opened, { kind: 'plan' }>,
   message: NormalizedMessage,
 ): Promise<Outcome> {
-  const asked = await askStep(call, opened, message)
+  const asked = await runSendStep(call, opened, message)
   if (asked.kind === 'failed') return asked
   const { plan } = opened
   if (asked.said.kind === 'message') {
     const contextId = asked.said.message.contextId ?? plan.contextId
-    call.context.remember(rememberTask({ at: asked.at, contextId, state: 'completed' }))
+    call.context.remember(toRemoteMemory({ at: asked.at, contextId, state: 'completed' }))
     return asked.said
   }
   const { task } = asked.said
-  const outcome = await answerStep(call, opened, { ...asked, task })
+  const outcome = await runFollowStep(call, opened, { ...asked, task })
   const contextId = task.contextId ?? plan.contextId
   const reached =
     outcome.kind === 'task'
-      ? { state: outcome.task.state, wait: waitFingerprint(outcome.task) }
+      ? { state: outcome.task.state, wait: taskWaitKey(outcome.task) }
       : { state: 'failed' as const }
-  call.context.remember(rememberTask({ at: asked.at, contextId, taskId: task.id, ...reached }))
+  call.context.remember(toRemoteMemory({ at: asked.at, contextId, taskId: task.id, ...reached }))
   return outcome
 }
 
-function reportAndReply({ context }: RemoteCall, opened: Opened, outcome: Outcome): AgentReply {
+function reportOutcomeAsReply({ context }: RemoteCall, opened: Opened, outcome: Outcome): AgentReply {
   const state = outcome.kind === 'task' ? { task: outcome.task.id, state: outcome.task.state } : {}
   const code = outcome.kind === 'failed' ? { code: outcome.code } : {}
   context.emit('remote_answered', { kind: outcome.kind, ...state, ...code })
   const writesMarkdown = opened.kind === 'plan' && opened.plan.writesMarkdown
-  return replyFromOutcome(outcome, { ...plainTextAuthor(context), writesMarkdown })
+  return replyFromOutcome(outcome, { ...toPlainTextAuthor(context), writesMarkdown })
 }
 
-function plainTextAuthor({ agent }: RemoteCallContext): { readonly agent: string; readonly writesMarkdown: boolean } {
+function toPlainTextAuthor({ agent }: RemoteCallContext): { readonly agent: string; readonly writesMarkdown: boolean } {
   return { agent, writesMarkdown: false }
 }
 
@@ -93,25 +101,25 @@ async function cancelRemoteTask(
   { opened, asked }: Parameters<RemoteAgent['cancel']>[0],
   { headers, signal, ...access }: Parameters<RemoteAgent['cancel']>[1],
 ): Promise<void> {
-  const plan = journaledPlan(opened)
+  const plan = readJournaledPlan(opened)
   if (plan === undefined) return
-  const egress = createEgress(peer.egress, access)
-  const cancelClient = (at: RemoteInterface) =>
+  const egress = createCredentialedFetch(peer.egress, access)
+  const createCancelClient = (at: RemoteInterface) =>
     createRemoteClient({ egress, limits: peer.limits, headers, signal, allowance: { bytes: maxBytes, events: 1 } }, at)
-  const known = journaledTask(asked)
-  if (known !== undefined) return void (await cancelClient(known.at).cancel(known.taskId))
+  const known = readJournaledTask(asked)
+  if (known !== undefined) return void (await createCancelClient(known.at).cancel(known.taskId))
   // It said all it had to say, or it was not asked: there is no task.
   if (asked !== undefined) return
-  const task = await findSentTask({ plan, clientOf: cancelClient, mayResend: true })
-  if (task !== undefined) await cancelClient(plan.at).cancel(task.id)
+  const task = await findSentTask({ plan, clientOf: createCancelClient, mayResend: true })
+  if (task !== undefined) await createCancelClient(plan.at).cancel(task.id)
 }
 
 /** The journal holds what the steps returned. */
-function journaledPlan(opened: unknown): Plan | undefined {
+function readJournaledPlan(opened: unknown): Plan | undefined {
   return isPlainObject(opened) && opened['kind'] === 'plan' ? (opened['plan'] as Plan) : undefined
 }
 
-function journaledTask(asked: unknown): { readonly at: RemoteInterface; readonly taskId: string } | undefined {
+function readJournaledTask(asked: unknown): { readonly at: RemoteInterface; readonly taskId: string } | undefined {
   if (!isPlainObject(asked) || asked['kind'] !== 'asked') return undefined
   const { at, said } = asked
   const task = isPlainObject(said) && said['kind'] === 'task' ? said['task'] : undefined

@@ -32,17 +32,17 @@ export function replyFromOutcome(outcome: Outcome, by: SaidBy): AgentReply {
     case 'failed':
       return failedReply(outcome.code)
     case 'message':
-      return { parts: partsOrDone(inboundParts(outcome.message.parts, by)), status: 'completed' }
+      return { parts: completedReplyParts(toInboundParts(outcome.message.parts, by)), status: 'completed' }
     case 'task':
-      return taskReply(outcome.task, by)
+      return taskToReply(outcome.task, by)
   }
 }
 
-function taskReply(task: RemoteTask, by: SaidBy): AgentReply {
+function taskToReply(task: RemoteTask, by: SaidBy): AgentReply {
   const parts = remoteResultParts(task, by)
   switch (task.state) {
     case 'completed':
-      return { parts: partsOrDone(parts), status: 'completed' }
+      return { parts: completedReplyParts(parts), status: 'completed' }
     case 'input_required': {
       const asked = parts.length > 0 ? parts : [textPart(say('remote.needs_answer', { agent: by.agent }))]
       return { parts: asked, status: 'input_required' }
@@ -50,7 +50,7 @@ function taskReply(task: RemoteTask, by: SaidBy): AgentReply {
     case 'auth_required':
       return { parts: [...parts, signInPart(by)], status: 'input_required' }
     case 'rejected':
-      return task.said?.refusal === undefined ? failedReply('remote_rejected') : endedReply(task.said.refusal)
+      return task.said?.refusal === undefined ? failedReply('remote_rejected') : chainRefusedReply(task.said.refusal)
     case 'cancelled':
       return failedReply('remote_cancelled')
     default:
@@ -61,14 +61,14 @@ function taskReply(task: RemoteTask, by: SaidBy): AgentReply {
 /** Its results, and what it said with its last state unless that is what the results say. */
 function remoteResultParts(task: RemoteTask, by: SaidBy): Part[] {
   const { artifacts, said, history } = task
-  const results = artifacts.flatMap(({ parts, name }) => inboundParts(joinTextParts(parts), { ...by, name }))
+  const results = artifacts.flatMap(({ parts, name }) => toInboundParts(joinTextParts(parts), { ...by, name }))
   const words = artifactsText(task)
   const isNew =
     said !== undefined &&
     !(said.parts.every(({ text }) => text !== undefined) && words.includes(remotePartsText(said.parts)))
   const last = isNew || results.length > 0 ? undefined : history.findLast(({ isFromAgent }) => isFromAgent)
   const spoken = isNew ? said.parts : (last?.parts ?? [])
-  return [...results, ...inboundParts(spoken, by)].slice(0, maxReplyParts)
+  return [...results, ...toInboundParts(spoken, by)].slice(0, maxReplyParts)
 }
 
 /** Chunks of one stream are no paragraphs, also where they are told apart afterwards. */
@@ -83,7 +83,7 @@ function joinTextParts(parts: readonly A2aPart[]): readonly A2aPart[] {
   return pieces
 }
 
-function partsOrDone(parts: readonly Part[]): Part[] {
+function completedReplyParts(parts: readonly Part[]): Part[] {
   return parts.length > 0 ? parts.slice(0, maxReplyParts) : [textPart(say('status.completed'))]
 }
 
@@ -124,7 +124,7 @@ function failedReply(code: Extract<Outcome, { kind: 'failed' }>['code']): AgentR
 }
 
 /** The chain ended further on: the first caller is told why, through every agent in between. */
-function endedReply(code: ChainRefusal): AgentReply {
+function chainRefusedReply(code: ChainRefusal): AgentReply {
   const message = say(code === 'gw:hop_limit' ? 'chain.ended_further_on' : 'chain.loops_further_on')
   return { parts: [textPart(message)], status: 'refused', error: { code, message, retryable: false } }
 }
@@ -135,7 +135,7 @@ const maxFileBytes = 5 * 1024 * 1024
 const maxBytesTogether = 8 * 1024 * 1024
 
 /** What cannot be sent is named. */
-export async function outboundParts(
+export async function toOutboundParts(
   parts: readonly Part[],
   files: RemoteCallContext['attachments'],
 ): Promise<readonly A2aPart[]> {
@@ -179,25 +179,26 @@ async function fileBytes(
 export type ReadAs = { readonly writesMarkdown: boolean; readonly name?: string | undefined }
 
 /** A stranger's words, files and links, as ours can be shown. Links are shown and never fetched. */
-function inboundParts(parts: readonly A2aPart[], as: ReadAs): readonly Part[] {
-  return parts.flatMap((part) => inboundPart(part, as))
+function toInboundParts(parts: readonly A2aPart[], as: ReadAs): readonly Part[] {
+  return parts.flatMap((part) => toInboundPart(part, as))
 }
 
-function inboundPart(part: A2aPart, as: ReadAs): readonly Part[] {
+function toInboundPart(part: A2aPart, as: ReadAs): readonly Part[] {
   const { text, raw, url, data, mediaType, filename = as.name } = part
-  if (text !== undefined) return text === '' ? [] : [textPart(text.slice(0, maxTextLength), textMime(mediaType, as))]
+  if (text !== undefined)
+    return text === '' ? [] : [textPart(text.slice(0, maxTextLength), chooseTextMime(mediaType, as))]
   if (raw !== undefined) return [inlineFilePart(raw, filename, mediaType)]
   return [url === undefined ? dataFilePart(data, as.name) : remoteLinkPart(url, filename)]
 }
 
-function textMime(mediaType: string | undefined, { writesMarkdown }: ReadAs): 'text/plain' | 'text/markdown' {
+function chooseTextMime(mediaType: string | undefined, { writesMarkdown }: ReadAs): 'text/plain' | 'text/markdown' {
   if (mediaType === undefined) return writesMarkdown ? 'text/markdown' : 'text/plain'
   return mediaType.startsWith('text/markdown') ? 'text/markdown' : 'text/plain'
 }
 
 function inlineFilePart(base64: string, name: string | undefined, mime: string | undefined): Part {
   const shown = name ?? 'file'
-  if (!fitsInline(base64)) return textPart(say('file.too_large_to_pass_on', { name: shown }))
+  if (!fitsInlineLimit(base64)) return textPart(say('file.too_large_to_pass_on', { name: shown }))
   return {
     kind: 'file',
     bytes_ref: { kind: 'inline', data_base64: base64 },
@@ -215,11 +216,11 @@ function remoteLinkPart(url: string, title: string | undefined): Part {
 function dataFilePart(data: unknown, name: string | undefined): Part {
   const base64 = encodeBase64(new TextEncoder().encode(JSON.stringify(data, null, 2)))
   const shown = `${name ?? 'data'}.json`.replace(/\.json\.json$/, '.json')
-  if (!fitsInline(base64)) return textPart(say('file.too_large_to_pass_on', { name: shown }))
+  if (!fitsInlineLimit(base64)) return textPart(say('file.too_large_to_pass_on', { name: shown }))
   const bytes_ref = { kind: 'inline', data_base64: base64 } as const
   return { kind: 'artifact', bytes_ref, artifact_type: 'data', mime: 'application/json', name: shown }
 }
 
-function fitsInline(base64: string): boolean {
+function fitsInlineLimit(base64: string): boolean {
   return base64.length <= Math.floor(maxInlineBytes / 3) * 4
 }

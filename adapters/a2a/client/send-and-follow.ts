@@ -4,13 +4,13 @@ import { GatewayError, sleep } from '../../../src/lib/index.ts'
 import type { RemoteClient, RemoteLimits, StreamedEvent } from './client.ts'
 import { isRemoteFault, RemoteFault } from './fault.ts'
 import {
+  applyEventToTask,
   artifactsText,
   isTaskAtRest,
   isTaskOver,
   isTaskWaiting,
   type RemoteEvent,
   type RemoteTask,
-  taskAfter,
 } from './task.ts'
 import type { OutboundMessage, RemoteInterface } from './wire.ts'
 
@@ -51,7 +51,7 @@ export type AskDeps = {
 
 export async function askRemoteAgent(asking: AskDeps): Promise<Asked> {
   const { plan, clientOf } = asking
-  const known = (asking.isAgain ? await findSentTask(asking) : undefined) ?? (await taskAfterSignIn(asking))
+  const known = (asking.isAgain ? await findSentTask(asking) : undefined) ?? (await fetchTaskAfterSignIn(asking))
   if (known !== undefined) return { at: plan.at, said: { kind: 'task', task: known } }
   try {
     return await sendRemoteMessage(asking, plan.at, plan.taskId)
@@ -76,16 +76,16 @@ async function sendRemoteMessage(
   const { messageId, contextId } = plan
   const outbound = { ...message, messageId, contextId, ...(taskId === undefined ? {} : { taskId }) }
   const client = clientOf(at)
-  if (!plan.isStreaming) return { at, said: toAskedAnswer(await client.send(outbound)) }
+  if (!plan.isStreaming) return { at, said: toMessageOrTask(await client.send(outbound)) }
   const live = client.stream(outbound)
   const first = await live.next()
   if (first.done === true) throw new RemoteFault('remote_unreachable')
-  return { at, said: toAskedAnswer(first.value.event), live }
+  return { at, said: toMessageOrTask(first.value.event), live }
 }
 
-function toAskedAnswer(event: RemoteEvent): Asked['said'] {
+function toMessageOrTask(event: RemoteEvent): Asked['said'] {
   if (event.kind === 'message' || event.kind === 'task') return event
-  const task = taskAfter(undefined, event)
+  const task = applyEventToTask(undefined, event)
   if (task === undefined) throw new RemoteFault('remote_malformed')
   return { kind: 'task', task }
 }
@@ -121,7 +121,7 @@ function isTaskOfPlan({ messageId, isNewContext, contextId, taskId }: Plan, task
 }
 
 /** The person who signed in elsewhere has set the task going again: there is nothing to be said to it. */
-async function taskAfterSignIn({ plan, clientOf }: AskDeps): Promise<RemoteTask | undefined> {
+async function fetchTaskAfterSignIn({ plan, clientOf }: AskDeps): Promise<RemoteTask | undefined> {
   if (!plan.isSignIn || plan.taskId === undefined) return undefined
   const task = await clientOf(plan.at).get(plan.taskId)
   return isTaskWaiting(task.state) || isTaskOver(task.state) ? undefined : task
@@ -170,17 +170,17 @@ export async function followTask(followed: FollowDeps, first: RemoteTask): Promi
   }
   showProgress(followed, pursuit)
   if (followed.live !== undefined) await consumeEvents(followed, pursuit, followed.live)
-  for (let round = 0; !isSettled(followed, pursuit); round += 1) {
+  for (let round = 0; !isTaskDoneFollowing(followed, pursuit); round += 1) {
     signal.throwIfAborted()
     await sleep(Math.min(firstPauseMs * 2 ** Math.min(round, 8), longestPauseMs), signal)
     if (pursuit.canSubscribe) await consumeEvents(followed, pursuit, resumeTaskStream(followed, pursuit))
-    if (!isSettled(followed, pursuit)) await pollTask(followed, pursuit)
+    if (!isTaskDoneFollowing(followed, pursuit)) await pollTask(followed, pursuit)
   }
   return pursuit.task
 }
 
 /** A peer that shows the wait we ended for this long means it. */
-function isSettled({ answers }: FollowDeps, { task, since }: FollowState): boolean {
+function isTaskDoneFollowing({ answers }: FollowDeps, { task, since }: FollowState): boolean {
   return isTaskAtRest(task, performance.now() - since < staleMs ? answers : undefined)
 }
 
@@ -195,7 +195,7 @@ async function consumeEvents(
   events: AsyncIterator<StreamedEvent>,
 ): Promise<void> {
   try {
-    while (!isSettled(followed, pursuit)) {
+    while (!isTaskDoneFollowing(followed, pursuit)) {
       const read = await events.next()
       if (read.done === true) return
       applyStreamedEvent(followed, pursuit, read.value)
@@ -211,7 +211,7 @@ async function consumeEvents(
 }
 
 function applyStreamedEvent(followed: FollowDeps, pursuit: FollowState, { event, id }: StreamedEvent): void {
-  pursuit.task = taskAfter(pursuit.task, event) ?? pursuit.task
+  pursuit.task = applyEventToTask(pursuit.task, event) ?? pursuit.task
   if (pursuit.task.artifacts.length > followed.limits.maxArtifacts) throw new RemoteFault('remote_too_much')
   pursuit.lastEventId = id ?? pursuit.lastEventId
   pursuit.misses = 0

@@ -64,42 +64,48 @@ export function isTaskWaiting(state: RemoteState): boolean {
 
 /** Nothing more comes from it by itself. `answered`: the wait that was just ended, which a peer may show once more. */
 export function isTaskAtRest(task: RemoteTask, answered?: string): boolean {
-  return isTaskOver(task.state) || (isTaskWaiting(task.state) && waitFingerprint(task) !== answered)
+  return isTaskOver(task.state) || (isTaskWaiting(task.state) && taskWaitKey(task) !== answered)
 }
 
 /** Tells one wait of a task from the next. */
-export function waitFingerprint({ state, stateAt, said }: RemoteTask): string {
+export function taskWaitKey({ state, stateAt, said }: RemoteTask): string {
   return JSON.stringify([state, stateAt ?? '', said?.messageId ?? ''])
 }
 
 /** The task after an event. A task that comes whole replaces what was known; an event of another task changes nothing. */
-export function taskAfter(task: RemoteTask | undefined, event: RemoteEvent): RemoteTask | undefined {
+export function applyEventToTask(task: RemoteTask | undefined, event: RemoteEvent): RemoteTask | undefined {
   switch (event.kind) {
     case 'message':
       return task
     case 'task':
       return task === undefined || task.id === event.task.id ? event.task : task
     case 'status': {
-      const known = task ?? emptyTask(event)
+      const known = task ?? createSubmittedTask(event)
       if (known.id !== event.taskId || isTaskOver(known.state)) return known
       const { said: _said, stateAt: _at, ...rest } = known
       const { state, stateAt, said } = event
       return { ...rest, state, ...(stateAt === undefined ? {} : { stateAt }), ...(said === undefined ? {} : { said }) }
     }
     case 'artifact': {
-      const known = task ?? emptyTask(event)
+      const known = task ?? createSubmittedTask(event)
       if (known.id !== event.taskId || isTaskOver(known.state)) return known
-      return { ...known, artifacts: withArtifact(known.artifacts, event.artifact, event.isAppended) }
+      return { ...known, artifacts: mergeArtifact(known.artifacts, event.artifact, event.isAppended) }
     }
   }
 }
 
-function emptyTask({ taskId, contextId }: { readonly taskId: string; readonly contextId?: string }): RemoteTask {
+function createSubmittedTask({
+  taskId,
+  contextId,
+}: {
+  readonly taskId: string
+  readonly contextId?: string
+}): RemoteTask {
   const place = contextId === undefined ? {} : { contextId }
   return { id: taskId, ...place, state: 'submitted', artifacts: [], history: [] }
 }
 
-function withArtifact(
+function mergeArtifact(
   artifacts: readonly RemoteArtifact[],
   artifact: RemoteArtifact,
   isAppended: boolean,

@@ -3,7 +3,7 @@ import { asFields, type Fields, isPlainObject, type JsonObject, toJson } from '.
 import { type FaultName, findFault } from '../protocol/faults.ts'
 import { downgradeSendParams, type LegacyForm, upgradePart } from '../protocol/legacy.ts'
 import { type A2aMessage, type A2aPart, standardBase64 } from '../protocol/objects.ts'
-import { type Dialect, operations, writeRest } from '../protocol/operations.ts'
+import { buildRestRoute, type Dialect, operations } from '../protocol/operations.ts'
 import { type FaultCode, RemoteFault } from './fault.ts'
 import {
   chainRefusals,
@@ -61,7 +61,7 @@ function restRequest(
   params: JsonObject,
   headers: WireRequest['headers'],
 ): WireRequest | undefined {
-  const route = writeRest(operation.kind, dialect, 'taskId' in operation ? { id: operation.taskId } : {})
+  const route = buildRestRoute(operation.kind, dialect, 'taskId' in operation ? { id: operation.taskId } : {})
   if (route === undefined) return undefined
   const at = tenant === undefined ? '' : `/${encodeURIComponent(tenant)}`
   const place = `${url.replace(/\/+$/, '')}${at}${dialect === '0.3' ? '/v1' : ''}${route.path}`
@@ -86,7 +86,7 @@ function operationParams(at: RemoteInterface, operation: Operation): JsonObject 
     case 'stream': {
       // It never has to answer before it is done: the task is followed under its id.
       const message: A2aMessage = { ...operation.message, role: 'ROLE_USER' }
-      if (at.dialect === '0.3') return downgradeSendParams(message, legacyForm(at))
+      if (at.dialect === '0.3') return downgradeSendParams(message, chooseLegacyForm(at))
       // Plain JSON with the protocol's own names.
       return { message: message as unknown as JsonObject, configuration: { returnImmediately: true } }
     }
@@ -101,7 +101,7 @@ function operationParams(at: RemoteInterface, operation: Operation): JsonObject 
   }
 }
 
-function legacyForm({ binding }: Pick<RemoteInterface, 'binding'>): LegacyForm {
+function chooseLegacyForm({ binding }: Pick<RemoteInterface, 'binding'>): LegacyForm {
   return binding === 'JSONRPC' ? 'rpc' : 'rest'
 }
 
@@ -115,7 +115,7 @@ const maxHistory = 500
 const maxIdLength = 512
 
 /** What a task or a message was sent back as. */
-export function readSent(at: Reads, result: unknown): RemoteEvent {
+export function readSendResult(at: Reads, result: unknown): RemoteEvent {
   const event = readEvent(at, result)
   if (event.kind !== 'task' && event.kind !== 'message') throw malformedAnswer()
   return event
@@ -124,7 +124,7 @@ export function readSent(at: Reads, result: unknown): RemoteEvent {
 /** One event of a stream: wrapped under its name in 1.0, marked with its kind in 0.3. */
 export function readEvent(at: Reads, input: unknown): RemoteEvent {
   const fields = requireWireFields(input)
-  if (at.dialect === '0.3' && at.binding === 'JSONRPC') return readKindedEvent(at, fields)
+  if (at.dialect === '0.3' && at.binding === 'JSONRPC') return readEventByKind(at, fields)
   if (isPlainObject(fields['task'])) return { kind: 'task', task: readRemoteTask(at, fields['task']) }
   const message = fields['message'] ?? fields['msg']
   if (isPlainObject(message)) return { kind: 'message', message: readRemoteMessage(at, message) }
@@ -133,7 +133,7 @@ export function readEvent(at: Reads, input: unknown): RemoteEvent {
   throw malformedAnswer()
 }
 
-function readKindedEvent(at: Reads, fields: Fields): RemoteEvent {
+function readEventByKind(at: Reads, fields: Fields): RemoteEvent {
   switch (fields['kind']) {
     case 'task':
       return { kind: 'task', task: readRemoteTask(at, fields) }
@@ -250,7 +250,7 @@ function readRemotePart(at: Reads, given: Fields): A2aPart {
 /** Not every peer names the kind of a part. */
 function upgradeRemotePart(at: Reads, part: Fields): Fields {
   const kind = ['text', 'file', 'data'].find((name) => Object.hasOwn(part, name))
-  return asFields(upgradePart({ ...part, kind }, legacyForm(at)))
+  return asFields(upgradePart({ ...part, kind }, chooseLegacyForm(at)))
 }
 
 const states: ReadonlySet<string> = new Set([

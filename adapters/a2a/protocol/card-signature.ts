@@ -174,7 +174,7 @@ export function createCardKeys(
   }
 }
 
-export function keysPath({ path }: Pick<A2aSettings, 'path'>): string {
+export function cardKeysPath({ path }: Pick<A2aSettings, 'path'>): string {
   return `${path}/.well-known/jwks.json`
 }
 
@@ -197,7 +197,7 @@ const maxSignatures = 8
 
 export async function isSignedBy(card: Fields, trust: CardTrust, readKeys: KeySetReader): Promise<boolean> {
   const { signatures, ...unsigned } = card
-  const payloads = canonicalReadings(unsigned).map((text) => base64url.encode(text))
+  const payloads = canonicalCardTexts(unsigned).map((text) => base64url.encode(text))
   for (const signature of Array.isArray(signatures) ? signatures.slice(0, maxSignatures) : []) {
     const keys = await signatureKeys(signature, trust, readKeys)
     for (const payload of keys === undefined ? [] : payloads) {
@@ -211,7 +211,7 @@ export async function isSignedBy(card: Fields, trust: CardTrust, readKeys: KeySe
  * The section on signing can be read in two ways, and both are in use: the card as it stands, and the card without whatever is
  * empty. A card without empty members is the same in both.
  */
-function canonicalReadings(card: Fields): readonly string[] {
+function canonicalCardTexts(card: Fields): readonly string[] {
   const readings = [stableStringify(card), stableStringify(dropEmptyValues(card) ?? {})]
   return [...new Set(readings)]
 }

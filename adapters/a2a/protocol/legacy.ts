@@ -9,12 +9,12 @@ import {
   type A2aPushConfig,
   type A2aStatus,
   type A2aTask,
-  legacyEnumState,
-  legacyState,
   type StreamResponse,
+  toLegacyEnumState,
+  toLegacyState,
 } from './objects.ts'
 import type { OperationName } from './operations.ts'
-import { getMember } from './requests.ts'
+import { getFieldInEitherCase } from './requests.ts'
 
 /** JSON-RPC writes what its schema says, REST what its proto says. */
 export type LegacyForm = 'rpc' | 'rest'
@@ -51,22 +51,22 @@ export const defaultConfigId = 'default'
 
 function upgradeSendParams(params: Fields, { form, blocksByDefault }: LegacyOptions): Fields {
   // The proto's own name of the member, which its JSON name does not take away.
-  const message = getMember(params, 'message') ?? (form === 'rest' ? params['request'] : undefined)
-  const given = getMember(params, 'configuration')
+  const message = getFieldInEitherCase(params, 'message') ?? (form === 'rest' ? params['request'] : undefined)
+  const given = getFieldInEitherCase(params, 'configuration')
   const configuration = isPlainObject(given) ? given : {}
-  const push = getMember(configuration, form === 'rpc' ? 'pushNotificationConfig' : 'pushNotification')
+  const push = getFieldInEitherCase(configuration, form === 'rpc' ? 'pushNotificationConfig' : 'pushNotification')
   // A writer of the proto leaves out what is false; without any configuration the sender chose nothing.
   const unsaid = form === 'rest' && isPlainObject(given) ? false : blocksByDefault
-  const blocking = getMember(configuration, 'blocking') ?? unsaid
+  const blocking = getFieldInEitherCase(configuration, 'blocking') ?? unsaid
   return dropAbsent({
     message: isPlainObject(message) ? upgradeMessage(message, form) : message,
-    metadata: getMember(params, 'metadata'),
+    metadata: getFieldInEitherCase(params, 'metadata'),
     configuration:
       given !== undefined && given !== null && !isPlainObject(given)
         ? given
         : dropAbsent({
-            acceptedOutputModes: getMember(configuration, 'acceptedOutputModes'),
-            historyLength: getMember(configuration, 'historyLength'),
+            acceptedOutputModes: getFieldInEitherCase(configuration, 'acceptedOutputModes'),
+            historyLength: getFieldInEitherCase(configuration, 'historyLength'),
             returnImmediately: typeof blocking === 'boolean' ? !blocking : blocking,
             taskPushNotificationConfig: isPlainObject(push) ? upgradePushConfig(push) : push,
           }),
@@ -74,16 +74,16 @@ function upgradeSendParams(params: Fields, { form, blocksByDefault }: LegacyOpti
 }
 
 function upgradeMessage(message: Fields, form: LegacyForm): Draft {
-  const content = form === 'rest' ? (getMember(message, 'content') ?? message['parts']) : message['parts']
+  const content = form === 'rest' ? (getFieldInEitherCase(message, 'content') ?? message['parts']) : message['parts']
   return dropAbsent({
-    messageId: getMember(message, 'messageId'),
-    contextId: getMember(message, 'contextId'),
-    taskId: getMember(message, 'taskId'),
-    role: upgradeRole(getMember(message, 'role')),
+    messageId: getFieldInEitherCase(message, 'messageId'),
+    contextId: getFieldInEitherCase(message, 'contextId'),
+    taskId: getFieldInEitherCase(message, 'taskId'),
+    role: upgradeRole(getFieldInEitherCase(message, 'role')),
     parts: Array.isArray(content) ? content.map((part: unknown) => upgradePart(part, form)) : content,
-    metadata: getMember(message, 'metadata'),
-    extensions: getMember(message, 'extensions'),
-    referenceTaskIds: getMember(message, 'referenceTaskIds'),
+    metadata: getFieldInEitherCase(message, 'metadata'),
+    extensions: getFieldInEitherCase(message, 'extensions'),
+    referenceTaskIds: getFieldInEitherCase(message, 'referenceTaskIds'),
   })
 }
 
@@ -94,7 +94,7 @@ function upgradeRole(role: unknown): unknown {
 export function upgradePart(part: unknown, form: LegacyForm): unknown {
   if (!isPlainObject(part)) return part
   const kind = form === 'rpc' ? part['kind'] : ['text', 'file', 'data'].find((name) => name in part)
-  const metadata = getMember(part, 'metadata')
+  const metadata = getFieldInEitherCase(part, 'metadata')
   if (kind === 'text') return dropAbsent({ text: part['text'], metadata })
   if (kind === 'file') return dropAbsent({ ...upgradeFile(part['file']), metadata })
   if (kind === 'data') return upgradeData(form === 'rest' ? unwrapData(part['data']) : part['data'], metadata)
@@ -103,9 +103,9 @@ export function upgradePart(part: unknown, form: LegacyForm): unknown {
 
 function upgradeFile(file: unknown): Draft {
   if (!isPlainObject(file)) return {}
-  const bytes = file['bytes'] ?? getMember(file, 'fileWithBytes')
-  const uri = file['uri'] ?? getMember(file, 'fileWithUri')
-  const about = { mediaType: getMember(file, 'mimeType'), filename: file['name'] }
+  const bytes = file['bytes'] ?? getFieldInEitherCase(file, 'fileWithBytes')
+  const uri = file['uri'] ?? getFieldInEitherCase(file, 'fileWithUri')
+  const about = { mediaType: getFieldInEitherCase(file, 'mimeType'), filename: file['name'] }
   // A writer of the proto may name both members and leave one empty.
   return typeof bytes === 'string' && (bytes !== '' || !uri) ? { raw: bytes, ...about } : { url: uri, ...about }
 }
@@ -146,9 +146,9 @@ function upgradeSetPushParams(params: Fields): Draft {
 /** As the proto has it: `{ parent, configId, config: { name, pushNotificationConfig } }`; the path names the task. */
 function upgradeCreatePushParams(params: Fields): Draft {
   const outer = isPlainObject(params['config']) ? params['config'] : params
-  const inner = getMember(outer, 'pushNotificationConfig')
+  const inner = getFieldInEitherCase(outer, 'pushNotificationConfig')
   const config = upgradePushConfig(isPlainObject(inner) ? inner : outer)
-  const id = config['id'] || getMember(params, 'configId') || parseConfigId(outer['name']) || defaultConfigId
+  const id = config['id'] || getFieldInEitherCase(params, 'configId') || parseConfigId(outer['name']) || defaultConfigId
   return { ...config, taskId: params['taskId'], id }
 }
 
@@ -206,7 +206,7 @@ export function downgradeFrame(frame: StreamResponse, form: LegacyForm, isLast: 
   if ('statusUpdate' in frame) {
     const { status, ...rest } = frame.statusUpdate
     const update = {
-      ...kindMember('status-update', form),
+      ...kindMemberForRpc('status-update', form),
       ...rest,
       status: downgradeStatus(status, form),
       final: isLast,
@@ -214,7 +214,7 @@ export function downgradeFrame(frame: StreamResponse, form: LegacyForm, isLast: 
     return wrapRestMember('statusUpdate', update, form)
   }
   const { artifact, ...rest } = frame.artifactUpdate
-  const update = { ...kindMember('artifact-update', form), ...rest, artifact: downgradeArtifact(artifact, form) }
+  const update = { ...kindMemberForRpc('artifact-update', form), ...rest, artifact: downgradeArtifact(artifact, form) }
   return wrapRestMember('artifactUpdate', update, form)
 }
 
@@ -222,13 +222,13 @@ function wrapRestMember(member: string, value: JsonObject, form: LegacyForm): Js
   return form === 'rpc' ? value : { [member]: value }
 }
 
-function kindMember(kind: string, form: LegacyForm): JsonObject {
+function kindMemberForRpc(kind: string, form: LegacyForm): JsonObject {
   return form === 'rpc' ? { kind } : {}
 }
 
 function downgradeTask({ status, artifacts, history, ...rest }: A2aTask, form: LegacyForm): JsonObject {
   return {
-    ...kindMember('task', form),
+    ...kindMemberForRpc('task', form),
     ...rest,
     status: downgradeStatus(status, form),
     ...(artifacts === undefined ? {} : { artifacts: artifacts.map((each) => downgradeArtifact(each, form)) }),
@@ -238,7 +238,7 @@ function downgradeTask({ status, artifacts, history, ...rest }: A2aTask, form: L
 
 function downgradeStatus({ state, message, timestamp }: A2aStatus, form: LegacyForm): JsonObject {
   return {
-    state: form === 'rpc' ? legacyState(state) : legacyEnumState(state),
+    state: form === 'rpc' ? toLegacyState(state) : toLegacyEnumState(state),
     timestamp,
     ...(message === undefined ? {} : { message: downgradeMessage(message, form) }),
   }
@@ -256,17 +256,19 @@ function downgradeArtifact({ parts, ...rest }: A2aArtifact, form: LegacyForm): J
 
 function downgradePart({ text, raw, url, data, metadata, filename, mediaType }: A2aPart, form: LegacyForm): JsonObject {
   const about = metadata === undefined ? {} : { metadata }
-  if (text !== undefined) return { ...kindMember('text', form), text, ...about }
+  if (text !== undefined) return { ...kindMemberForRpc('text', form), text, ...about }
   if (raw === undefined && url === undefined) return downgradeData(data ?? null, metadata, form)
   const file = {
-    ...(form === 'rpc' ? bytesOrUri(raw, url, 'bytes', 'uri') : bytesOrUri(raw, url, 'fileWithBytes', 'fileWithUri')),
+    ...(form === 'rpc'
+      ? wrapBytesOrUri(raw, url, 'bytes', 'uri')
+      : wrapBytesOrUri(raw, url, 'fileWithBytes', 'fileWithUri')),
     ...(filename === undefined ? {} : { name: filename }),
     ...(mediaType === undefined ? {} : { mimeType: mediaType }),
   }
-  return { ...kindMember('file', form), file, ...about }
+  return { ...kindMemberForRpc('file', form), file, ...about }
 }
 
-function bytesOrUri(raw: string | undefined, url: string | undefined, bytes: string, uri: string): JsonObject {
+function wrapBytesOrUri(raw: string | undefined, url: string | undefined, bytes: string, uri: string): JsonObject {
   return raw === undefined ? { [uri]: url ?? '' } : { [bytes]: raw }
 }
 
@@ -275,7 +277,7 @@ function downgradeData(data: Json, metadata: JsonObject | undefined, form: Legac
   const shown = isObject ? data : { value: data }
   const about = isObject ? metadata : { ...metadata, [wrappedMark]: true }
   return {
-    ...kindMember('data', form),
+    ...kindMemberForRpc('data', form),
     data: form === 'rpc' ? shown : { data: shown },
     ...(about === undefined ? {} : { metadata: about }),
   }

@@ -121,7 +121,7 @@ const stateNames: Readonly<Record<TaskState, StateNames>> = {
 
 const all = Object.entries(stateNames) as readonly (readonly [TaskState, StateNames])[]
 
-export function stateName(state: TaskState): string {
+export function toWireStateName(state: TaskState): string {
   return stateNames[state].name
 }
 
@@ -130,11 +130,11 @@ export function parseState(name: string): TaskState | undefined {
   return all.find(([, names]) => names.name === name)?.[0]
 }
 
-export function legacyState(name: string): string {
+export function toLegacyState(name: string): string {
   return all.find(([, names]) => names.name === name)?.[1].legacy ?? 'unknown'
 }
 
-export function legacyEnumState(name: string): string {
+export function toLegacyEnumState(name: string): string {
   return all.find(([, names]) => names.name === name)?.[1].legacyEnum ?? name
 }
 

@@ -127,13 +127,13 @@ export type RestMatch =
   | { readonly kind: 'nothing' }
 
 /** `segments` of the path below the agent, decoded. */
-export function matchRest(method: string, segments: readonly string[], dialect: Dialect): RestMatch {
+export function matchRestRoute(method: string, segments: readonly string[], dialect: Dialect): RestMatch {
   const allow: string[] = []
   for (const name of names) {
     const routes = (dialect === '1.0' ? operations[name].rest : operations[name].legacyRest) ?? []
     for (const route of routes) {
       const [verb = '', path = ''] = route.split(' ')
-      const params = matchPattern(path.split('/').slice(1), segments)
+      const params = matchRoutePattern(path.split('/').slice(1), segments)
       if (params === undefined) continue
       if (verb === method) return { kind: 'found', name, params }
       allow.push(verb)
@@ -143,7 +143,7 @@ export function matchRest(method: string, segments: readonly string[], dialect: 
 }
 
 /** A segment is a word, a member, or a member with a verb behind a colon. */
-function matchPattern(
+function matchRoutePattern(
   pattern: readonly string[],
   segments: readonly string[],
 ): Readonly<Record<string, string>> | undefined {
@@ -165,7 +165,7 @@ function matchPattern(
 }
 
 /** How a client asks for it over REST: method and path, with the members of the path filled in. */
-export function writeRest(
+export function buildRestRoute(
   name: OperationName,
   dialect: Dialect,
   members: Readonly<Record<string, string>>,

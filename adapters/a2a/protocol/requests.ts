@@ -37,7 +37,7 @@ export function readSendRequest(params: Fields): ReadResult<SendRequest> {
   const configuration = readObjectField(scope, 'configuration')
   const metadata = readStructField(scope, 'metadata')
   const rest = configuration === undefined ? noConfiguration : readConfiguration(configuration)
-  return finishReading(scope, message === undefined ? undefined : { message, ...rest, ...dropUndefined({ metadata }) })
+  return toReadResult(scope, message === undefined ? undefined : { message, ...rest, ...dropUndefined({ metadata }) })
 }
 
 const noConfiguration = { acceptedOutputModes: [], returnImmediately: false } as const
@@ -58,12 +58,12 @@ export function readTaskRequest(params: Fields): ReadResult<TaskRequest> {
   const scope = createFieldScope(params)
   const id = readTextField(scope, 'id', { isRequired: true })
   const historyLength = readHistoryLength(scope)
-  return finishReading(scope, id === undefined ? undefined : { id, ...dropUndefined({ historyLength }) })
+  return toReadResult(scope, id === undefined ? undefined : { id, ...dropUndefined({ historyLength }) })
 }
 
 export function readListRequest(params: Fields): ReadResult<ListRequest> {
   const scope = createFieldScope(params)
-  return finishReading(scope, {
+  return toReadResult(scope, {
     ...dropUndefined({
       contextId: readTextField(scope, 'contextId'),
       state: readStateFilter(scope),
@@ -80,14 +80,14 @@ export function readPushConfigRequest(params: Fields): ReadResult<A2aPushConfig>
   const scope = createFieldScope(params)
   const taskId = readTextField(scope, 'taskId', { isRequired: true })
   const push = readPush(scope)
-  return finishReading(scope, taskId === undefined || push === undefined ? undefined : { ...push, taskId })
+  return toReadResult(scope, taskId === undefined || push === undefined ? undefined : { ...push, taskId })
 }
 
 export function readPushRequest(params: Fields): ReadResult<PushRequest> {
   const scope = createFieldScope(params)
   const taskId = readTextField(scope, 'taskId', { isRequired: true })
   const id = readTextField(scope, 'id', { isRequired: true })
-  return finishReading(scope, taskId === undefined || id === undefined ? undefined : { taskId, id })
+  return toReadResult(scope, taskId === undefined || id === undefined ? undefined : { taskId, id })
 }
 
 export function readPushListRequest(params: Fields): ReadResult<PushListRequest> {
@@ -97,7 +97,7 @@ export function readPushListRequest(params: Fields): ReadResult<PushListRequest>
   readNumberField(scope, 'pageSize', { min: 0, max: 1000 })
   if (readTextField(scope, 'pageToken', { maxLength: maxTokenLength }) !== undefined)
     reportViolation(scope, 'pageToken', 'is not a token of this list')
-  return finishReading(scope, taskId === undefined ? undefined : { taskId })
+  return toReadResult(scope, taskId === undefined ? undefined : { taskId })
 }
 
 function readPush(scope: FieldScope): Omit<A2aPushConfig, 'taskId'> | undefined {
@@ -132,7 +132,7 @@ function readStateFilter(scope: FieldScope): TaskState | undefined {
 }
 
 function readInstant(scope: FieldScope, name: string): string | undefined {
-  const value = getMember(scope.of, name)
+  const value = getFieldInEitherCase(scope.of, name)
   if (value === undefined || value === null || value === '') return undefined
   const ms = typeof value === 'string' && instant.test(value) ? Date.parse(value) : Number.NaN
   return Number.isNaN(ms)
@@ -168,7 +168,7 @@ function readA2aMessage(scope: FieldScope): A2aMessage | undefined {
 function readA2aPart(scope: FieldScope): A2aPart | undefined {
   const given = contents.filter((name) => hasMember(scope.of, name))
   // `data` may be null, which is a value; of the others null means that there is none.
-  const present = given.filter((name) => name === 'data' || getMember(scope.of, name) !== null)
+  const present = given.filter((name) => name === 'data' || getFieldInEitherCase(scope.of, name) !== null)
   const [kind, another] = present
   if (kind === undefined || another !== undefined)
     return reportViolation(scope, '', 'must have exactly one of text, raw, url and data')
@@ -182,12 +182,12 @@ function readA2aPart(scope: FieldScope): A2aPart | undefined {
 }
 
 function readContent(scope: FieldScope, kind: (typeof contents)[number]): A2aPart | undefined {
-  const value = getMember(scope.of, kind)
+  const value = getFieldInEitherCase(scope.of, kind)
   if (kind === 'data') {
     const isLarge = new TextEncoder().encode(JSON.stringify(value)).length > maxInlineBytes
     return isLarge
       ? reportViolation(scope, kind, `must have at most ${maxInlineBytes} bytes as JSON`)
-      : { data: asParsedJson(value) }
+      : { data: castToJson(value) }
   }
   if (typeof value !== 'string') return reportViolation(scope, kind, 'must be a string')
   switch (kind) {
@@ -241,21 +241,21 @@ function createFieldScope(of: Fields, at = '', problems: FieldViolation[] = []):
   return { of, at, problems }
 }
 
-function finishReading<T>({ problems }: FieldScope, value: T | undefined): ReadResult<T> {
+function toReadResult<T>({ problems }: FieldScope, value: T | undefined): ReadResult<T> {
   return value === undefined || problems.length > 0 ? { ok: false, violations: problems } : { ok: true, value }
 }
 
-function pathTo({ at }: FieldScope, name: string): string {
+function joinFieldPath({ at }: FieldScope, name: string): string {
   return at === '' || name === '' ? at + name : `${at}.${name}`
 }
 
 function reportViolation(scope: FieldScope, name: string, description: string): undefined {
-  scope.problems.push({ field: pathTo(scope, name), description })
+  scope.problems.push({ field: joinFieldPath(scope, name), description })
   return undefined
 }
 
 /** The member under its own name, else under the one it has in the proto. */
-export function getMember(of: Fields, name: string): unknown {
+export function getFieldInEitherCase(of: Fields, name: string): unknown {
   return Object.hasOwn(of, name) ? of[name] : of[snakeCase(name)]
 }
 
@@ -272,7 +272,7 @@ type TextRule = { readonly isRequired?: boolean; readonly maxLength?: number }
 /** Without control characters; an empty one is an absent one. */
 function readTextField(scope: FieldScope, name: string, rule: TextRule = {}): string | undefined {
   const { isRequired = false, maxLength = maxIdLength } = rule
-  const value = getMember(scope.of, name)
+  const value = getFieldInEitherCase(scope.of, name)
   if (value === undefined || value === null || value === '')
     return isRequired ? reportViolation(scope, name, 'is required and must not be empty') : undefined
   const text = checkPlainText(value, maxLength)
@@ -291,7 +291,7 @@ function checkPlainText(value: unknown, maxLength: number): { readonly is: strin
 type NumberRule = { readonly min: number; readonly max: number }
 
 function readNumberField(scope: FieldScope, name: string, { min, max }: NumberRule): number | undefined {
-  const value = getMember(scope.of, name)
+  const value = getFieldInEitherCase(scope.of, name)
   if (value === undefined || value === null) return undefined
   const number = typeof value === 'string' && wholeNumber.test(value) ? Number(value) : value
   if (typeof number !== 'number' || !Number.isInteger(number))
@@ -300,17 +300,17 @@ function readNumberField(scope: FieldScope, name: string, { min, max }: NumberRu
 }
 
 function readFlagField(scope: FieldScope, name: string): boolean | undefined {
-  const value = getMember(scope.of, name)
+  const value = getFieldInEitherCase(scope.of, name)
   if (value === undefined || value === null) return undefined
   if (value === true || value === 'true') return true
   return value === false || value === 'false' ? false : reportViolation(scope, name, 'must be true or false')
 }
 
 function readObjectField(scope: FieldScope, name: string, isRequired = false): FieldScope | undefined {
-  const value = getMember(scope.of, name)
+  const value = getFieldInEitherCase(scope.of, name)
   if (value === undefined || value === null) return isRequired ? reportViolation(scope, name, 'is required') : undefined
   if (!isPlainObject(value)) return reportViolation(scope, name, 'must be an object')
-  return createFieldScope(value, pathTo(scope, name), scope.problems)
+  return createFieldScope(value, joinFieldPath(scope, name), scope.problems)
 }
 
 /** An object that is carried without being read. It came as JSON, so JSON is all it holds. */
@@ -326,7 +326,7 @@ function readListField<T>(
   read: (item: FieldScope, index: number) => T | undefined,
   { isRequired = false, max }: ListRule,
 ): readonly T[] | undefined {
-  const value = getMember(scope.of, name)
+  const value = getFieldInEitherCase(scope.of, name)
   if (value === undefined || value === null) return isRequired ? reportViolation(scope, name, 'is required') : undefined
   if (!Array.isArray(value)) return reportViolation(scope, name, 'must be a list')
   if (isRequired && value.length === 0) return reportViolation(scope, name, 'must have at least one element')
@@ -337,13 +337,13 @@ function readListField<T>(
       reportViolation(scope, place, 'must be an object')
       return []
     }
-    const got = read(createFieldScope(item, pathTo(scope, place), scope.problems), index)
+    const got = read(createFieldScope(item, joinFieldPath(scope, place), scope.problems), index)
     return got === undefined ? [] : [got]
   })
 }
 
 function readTextsField(scope: FieldScope, name: string, max = 64): readonly string[] | undefined {
-  const value = getMember(scope.of, name)
+  const value = getFieldInEitherCase(scope.of, name)
   if (value === undefined || value === null) return undefined
   if (!Array.isArray(value) || value.length > max)
     return reportViolation(scope, name, `must be a list of at most ${max} strings`)
@@ -356,7 +356,7 @@ function readTextsField(scope: FieldScope, name: string, max = 64): readonly str
 }
 
 /** Any JSON at all; for values that only their sender reads. */
-function asParsedJson(value: unknown): Json {
+function castToJson(value: unknown): Json {
   // It was parsed from JSON: the compiler cannot know.
   return value as Json
 }

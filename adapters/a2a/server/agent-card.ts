@@ -3,11 +3,11 @@
 import { type AgentProfile, type Connection, formatAddress } from '../../../src/contract/index.ts'
 import { canonicalJson, type JsonObject, LruMap, sha256Hex } from '../../../src/lib/index.ts'
 import type { A2aSettings } from '../config.ts'
-import { keysPath, type OwnCardKeys, type OwnKey } from '../protocol/card-signature.ts'
+import { cardKeysPath, type OwnCardKeys, type OwnKey } from '../protocol/card-signature.ts'
 import { createFault } from '../protocol/faults.ts'
 import { agentsExtension, type Dialect, knownExtensions, signedPushExtension } from '../protocol/operations.ts'
 import {
-  hybridSchemes,
+  bothVersionsSchemes,
   legacySchemes,
   legacySecurity,
   type SchemeFacts,
@@ -41,43 +41,51 @@ export type CardDeps = {
 export function createPublishedCards(deps: CardDeps): PublishedCards {
   const { settings, schemes, agents, connection, key } = deps
   const cache = createDocumentCache(deps.now)
-  const sceneFor = ({ origin, isLocal }: CardReader): CardContext => {
+  const createCardContext = ({ origin, isLocal }: CardReader): CardContext => {
     const isClosed = !isLocal && !settings.anonymous
     // Readers of 0.3 take a scheme that is listed for one that is needed: it is named only where it opens something.
     const isListed = isClosed || (!isLocal && settings.extendedCard !== false)
     return { settings, schemes: isListed ? schemes : [], isClosed, origin, agents: agents() }
   }
-  const cacheName = ({ origin, isLocal }: CardReader): string => `${origin}${isLocal ? ' local' : ''}`
+  const cardCacheKey = ({ origin, isLocal }: CardReader): string => `${origin}${isLocal ? ' local' : ''}`
   const signCard = async (context: CardContext, card: JsonObject): Promise<JsonObject> =>
-    (await key())?.sign(card, `${context.origin}${keysPath(settings)}`) ?? card
+    (await key())?.sign(card, `${context.origin}${cardKeysPath(settings)}`) ?? card
   return {
     async strict(mount, reader) {
-      const context = sceneFor(reader)
+      const context = createCardContext(reader)
       const card = agentCard(context, mount)
       if (card === undefined) return undefined
       // A new key makes a new document of the same card.
       const kid = (await key())?.kid ?? ''
-      return cache(`strict ${mount.agent ?? ''} ${cacheName(reader)} ${kid}`, card, (content) =>
+      return cache(`strict ${mount.agent ?? ''} ${cardCacheKey(reader)} ${kid}`, card, (content) =>
         signCard(context, content),
       )
     },
     async hybrid(mount, reader) {
-      const context = sceneFor(reader)
+      const context = createCardContext(reader)
       const card = agentCard(context, mount)
       if (card === undefined) return undefined
-      return cache(`hybrid ${mount.agent ?? ''} ${cacheName(reader)}`, hybridCard(context, card), asItIs)
+      return cache(
+        `hybrid ${mount.agent ?? ''} ${cardCacheKey(reader)}`,
+        bothVersionsCard(context, card),
+        leaveCardUnsigned,
+      )
     },
     async address(slug, reader) {
-      const context = sceneFor(reader)
+      const context = createCardContext(reader)
       const profile = context.agents.find((each) => each.slug === slug)
       if (profile === undefined) return undefined
-      return cache(`address ${slug} ${cacheName(reader)}`, addressCard(context, profile, connection.domain), asItIs)
+      return cache(
+        `address ${slug} ${cardCacheKey(reader)}`,
+        webFingerAgentCard(context, profile, connection.domain),
+        leaveCardUnsigned,
+      )
     },
     async keys() {
-      return cache('keys', { keys: (await deps.keys()).map(({ publicJwk }) => publicJwk) }, asItIs)
+      return cache('keys', { keys: (await deps.keys()).map(({ publicJwk }) => publicJwk) }, leaveCardUnsigned)
     },
     async extended(mount, reader, dialect) {
-      const context = sceneFor(reader)
+      const context = createCardContext(reader)
       const card = extendedCard(context, mount)
       if (card === undefined) return undefined
       return dialect === '0.3' ? legacyCard(context, card) : signCard(context, card)
@@ -85,7 +93,7 @@ export function createPublishedCards(deps: CardDeps): PublishedCards {
   }
 }
 
-const asItIs = async (content: JsonObject): Promise<JsonObject> => content
+const leaveCardUnsigned = async (content: JsonObject): Promise<JsonObject> => content
 
 // Documents are built when asked for, signed once for as long as they say the same, cached by their readers.
 
@@ -192,7 +200,7 @@ type Mount = { readonly agent: string | undefined }
 
 /** Undefined: there is no such agent. */
 function agentCard(context: CardContext, { agent }: Mount): JsonObject | undefined {
-  if (agent === undefined) return hubCard(context)
+  if (agent === undefined) return allAgentsCard(context)
   const profile = context.agents.find(({ slug }) => slug === agent)
   if (profile === undefined) return undefined
   const { label: name, description, skills } = profile
@@ -200,16 +208,16 @@ function agentCard(context: CardContext, { agent }: Mount): JsonObject | undefin
     name,
     description: description || name,
     skills,
-    url: mountUrl(context, agent),
+    url: agentMountUrl(context, agent),
     extensions: [],
   })
 }
 
-function mountUrl({ origin, settings }: Pick<CardContext, 'origin' | 'settings'>, agent?: string): string {
+function agentMountUrl({ origin, settings }: Pick<CardContext, 'origin' | 'settings'>, agent?: string): string {
   return `${origin}${settings.path}${agent === undefined ? '' : `/${agent}`}`
 }
 
-function hubCard(context: CardContext): JsonObject | undefined {
+function allAgentsCard(context: CardContext): JsonObject | undefined {
   const { agents, settings } = context
   const [first] = agents
   if (first === undefined) return undefined
@@ -231,19 +239,22 @@ function hubCard(context: CardContext): JsonObject | undefined {
   return composeCard(context, {
     name,
     description,
-    skills: [...first.skills, ...others.flatMap(({ slug, skills }) => skills.map((skill) => hubSkill(slug, skill)))],
-    url: mountUrl(context),
+    skills: [
+      ...first.skills,
+      ...others.flatMap(({ slug, skills }) => skills.map((skill) => prefixSkillWithAgent(slug, skill))),
+    ],
+    url: agentMountUrl(context),
     extensions: others.length === 0 ? [] : [directory],
   })
 }
 
 function cardUrl(context: CardContext, agent: string): string {
-  return `${mountUrl(context, agent)}/.well-known/agent-card.json`
+  return `${agentMountUrl(context, agent)}/.well-known/agent-card.json`
 }
 
 type AgentSkill = AgentProfile['skills'][number]
 
-function hubSkill(slug: string, skill: AgentSkill): AgentSkill {
+function prefixSkillWithAgent(slug: string, skill: AgentSkill): AgentSkill {
   return { ...skill, id: `${slug}.${skill.id}`, tags: [...skill.tags, slug] }
 }
 
@@ -328,12 +339,12 @@ function extendedCard(context: CardContext, mount: Mount): JsonObject | undefine
 // The same agent in other cards: with the members that 0.3 reads, and the short one that its WebFinger address links to.
 
 /** Both versions in one document. It is not signed: strict readers of either would find it changed. */
-function hybridCard(context: CardContext, open: JsonObject): JsonObject {
+function bothVersionsCard(context: CardContext, open: JsonObject): JsonObject {
   const { schemes } = context
   return {
     ...open,
-    ...legacyMembers(context, open),
-    ...(schemes.length === 0 ? {} : { securitySchemes: hybridSchemes(schemes) }),
+    ...legacyCardMembers(context, open),
+    ...(schemes.length === 0 ? {} : { securitySchemes: bothVersionsSchemes(schemes) }),
   }
 }
 
@@ -342,10 +353,10 @@ function legacyCard(context: CardContext, open: JsonObject): JsonObject {
   const { supportedInterfaces: _interfaces, securityRequirements: _needs, capabilities, ...rest } = open
   const { extendedAgentCard: _extended, ...known } = capabilities as JsonObject
   const schemes = context.schemes.length === 0 ? {} : { securitySchemes: legacySchemes(context.schemes) }
-  return { ...rest, ...schemes, capabilities: known, ...legacyMembers(context, open) }
+  return { ...rest, ...schemes, capabilities: known, ...legacyCardMembers(context, open) }
 }
 
-function legacyMembers({ settings, schemes, isClosed }: CardContext, open: JsonObject): JsonObject {
+function legacyCardMembers({ settings, schemes, isClosed }: CardContext, open: JsonObject): JsonObject {
   const [first] = open['supportedInterfaces'] as readonly { readonly url: string }[]
   const url = first?.url ?? ''
   return {
@@ -362,7 +373,7 @@ function legacyMembers({ settings, schemes, isClosed }: CardContext, open: JsonO
 }
 
 /** Behind the agent-card link of WebFinger. */
-function addressCard(context: CardContext, profile: AgentProfile, domain: string): JsonObject {
+function webFingerAgentCard(context: CardContext, profile: AgentProfile, domain: string): JsonObject {
   const { settings, isClosed } = context
   const { provider, version, iconUrl } = settings.card
   return {
@@ -373,7 +384,7 @@ function addressCard(context: CardContext, profile: AgentProfile, domain: string
     version,
     protocol_version: '0.1',
     a2a: {
-      endpoint: mountUrl(context, profile.slug),
+      endpoint: agentMountUrl(context, profile.slug),
       transport: 'https+jsonrpc',
       capabilities: {
         streaming: settings.streaming,
@@ -382,8 +393,8 @@ function addressCard(context: CardContext, profile: AgentProfile, domain: string
         extensions: cardExtensions(settings),
       },
       skills: profile.skills.map((skill) => ({ ...skill, tags: [...skill.tags] })) as unknown as readonly JsonObject[],
-      input_modes: settings.inputModes.map(addressCardMode),
-      output_modes: settings.outputModes.map(addressCardMode),
+      input_modes: settings.inputModes.map(mediaTypeToAddressMode),
+      output_modes: settings.outputModes.map(mediaTypeToAddressMode),
       auth: { scheme: isClosed ? 'bearer' : 'none' },
     },
     mentionable: {
@@ -393,7 +404,7 @@ function addressCard(context: CardContext, profile: AgentProfile, domain: string
   }
 }
 
-function addressCardMode(mime: string): JsonObject {
+function mediaTypeToAddressMode(mime: string): JsonObject {
   if (mime.startsWith('text/')) return { kind: 'text', mime }
   return mime === 'application/json' ? { kind: 'artifact', mime } : { kind: 'file', mime }
 }

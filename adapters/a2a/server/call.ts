@@ -59,7 +59,7 @@ export type Outcome =
 
 export type Operation = (deps: A2aDeps, call: A2aRequest, params: Readonly<Record<string, unknown>>) => Promise<Outcome>
 
-export function resultOutcome(body: object): Outcome {
+export function toResultOutcome(body: object): Outcome {
   // Written by render, which writes JSON.
   return { kind: 'result', body: body as JsonObject }
 }

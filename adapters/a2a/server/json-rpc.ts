@@ -4,7 +4,7 @@ import { type Fields, isPlainObject, parseBoundedJson, readBody } from '../../..
 import { createFault, type Fault, isA2aFault } from '../protocol/faults.ts'
 import { upgradeRequest } from '../protocol/legacy.ts'
 import { findOperation, type OperationName, operations } from '../protocol/operations.ts'
-import { answerType, parseJsonType, readVersion } from '../verify.ts'
+import { chooseAnswerMediaType, parseJsonType, readVersion } from '../verify.ts'
 import { type A2aDeps, invalidParams } from './call.ts'
 import { faultResponse, type ResponseFormat, type RpcId } from './responses.ts'
 import { answerOperation, identifyCaller } from './run-operation.ts'
@@ -20,7 +20,7 @@ export type BindingRequest = {
 export async function serveRpc(deps: A2aDeps, arriving: BindingRequest): Promise<Response> {
   const { request, context, mount, origin } = arriving
   const { settings } = deps
-  const mediaType = answerType(request.headers.get('content-type') ?? undefined, undefined)
+  const mediaType = chooseAnswerMediaType(request.headers.get('content-type') ?? undefined, undefined)
   const tongue: ResponseFormat = { dialect: '1.0', form: 'rpc', table: settings.errorTable, id: null, mediaType }
   if (request.method !== 'POST') {
     const only = createFault('method_not_allowed', 'JSON-RPC is asked by POST', { headers: { allow: 'POST' } })

@@ -132,7 +132,7 @@ function eventStream({ first, rest }: Stream, options: EventStreamOptions): Read
               return enqueueFrames(controller, batch)
             }
             next ??= frames.next()
-            const got = await nextOrSilence(next, endsAt.promise, options.heartbeatMs)
+            const got = await awaitNextOrSilence(next, endsAt.promise, options.heartbeatMs)
             // Its reader has disconnected.
             if (isEnded) return
             if (got === 'silence') return controller.enqueue(utf8.encode(': still here\n\n'))
@@ -163,7 +163,7 @@ function eventText(frame: Frame, write: (frame: Frame) => string): string {
   return `${id}data: ${write(frame)}\n\n`
 }
 
-async function nextOrSilence<T>(
+async function awaitNextOrSilence<T>(
   next: Promise<T>,
   over: Promise<'over'>,
   afterMs: number,

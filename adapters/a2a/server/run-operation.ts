@@ -5,10 +5,10 @@ import { type Fields, isGatewayError } from '../../../src/lib/index.ts'
 import { createFault, type Fault, isA2aFault } from '../protocol/faults.ts'
 import type { A2aCaller } from '../protocol/objects.ts'
 import { type Dialect, knownExtensions, type OperationName, operations } from '../protocol/operations.ts'
-import { getMember, type ListRequest, readListRequest, readTaskRequest } from '../protocol/requests.ts'
+import { getFieldInEitherCase, type ListRequest, readListRequest, readTaskRequest } from '../protocol/requests.ts'
 import { createPushConfig, deletePushConfig, getPushConfig, listPushConfigs } from '../push.ts'
 import { renderTask, type TaskView } from '../render.ts'
-import { mayCall, readExtensions, rejectionFault, verifyCaller } from '../verify.ts'
+import { hasOperationScope, readExtensions, rejectionFault, verifyCaller } from '../verify.ts'
 import {
   type A2aDeps,
   type A2aRequest,
@@ -17,10 +17,10 @@ import {
   type Operation,
   type Outcome,
   readOwnTask,
-  resultOutcome,
   type TaskQuery,
   taskCaller,
   taskNotFound,
+  toResultOutcome,
   valueOrFault,
 } from './call.ts'
 import { inlinePartFiles, inlineSnapshotFiles } from './inline-files.ts'
@@ -45,12 +45,17 @@ export async function answerOperation(
   const ended = Promise.withResolvers<void>()
   entering.context.keepOpen(ended.promise)
   const { heartbeatMs, streamMs: lifeMs } = deps.settings
-  const onEnd = (): void => {
+  const endReading = (): void => {
     reader.abort()
     ended.resolve()
   }
-  const failStream = (error: unknown): Fault => reportFailure(entering.context, error)
-  return streamResponse(tongue, outcome, { heartbeatMs, lifeMs, onEnd, onFailure: failStream }, headers)
+  const reportStreamFailure = (error: unknown): Fault => reportFailure(entering.context, error)
+  return streamResponse(
+    tongue,
+    outcome,
+    { heartbeatMs, lifeMs, onEnd: endReading, onFailure: reportStreamFailure },
+    headers,
+  )
 }
 
 /** What the caller is told about something that broke. */
@@ -75,7 +80,7 @@ const getExtendedCard: Operation = async ({ callers, cards, settings }, { caller
       headers: { 'www-authenticate': callers.challenge('missing_credential') },
     })
   const card = await cards.extended({ agent: named }, { origin, isLocal: caller.kind === 'local' }, dialect)
-  return card === undefined ? missing : resultOutcome(card)
+  return card === undefined ? missing : toResultOutcome(card)
 }
 
 // Operations on tasks that exist: get, list, cancel.
@@ -87,7 +92,7 @@ const getTask: Operation = async (deps, call, params) => {
   if (isA2aFault(snapshot)) return snapshot
   const { historyLength } = request
   const shown = await inlineSnapshotFiles(inlinePartFiles(deps.files), snapshot)
-  return resultOutcome(renderTask(shown, { historyLength, includeArtifacts: true, accepted: [] }))
+  return toResultOutcome(renderTask(shown, { historyLength, includeArtifacts: true, accepted: [] }))
 }
 
 const cancelTask: Operation = async (deps, call, params) => {
@@ -103,7 +108,7 @@ const cancelTask: Operation = async (deps, call, params) => {
   const isRepeat = snapshot.task.state === 'cancelled' && call.dialect === '1.0'
   if (outcome === 'over' && !isRepeat)
     return createFault('task_not_cancelable', 'the task is over and cannot be cancelled')
-  return resultOutcome(renderTask(snapshot, { includeArtifacts: true, accepted: [] }))
+  return toResultOutcome(renderTask(snapshot, { includeArtifacts: true, accepted: [] }))
 }
 
 const listTasks: Operation = async (deps, call, params) => {
@@ -111,7 +116,7 @@ const listTasks: Operation = async (deps, call, params) => {
   if (isA2aFault(request)) return request
   const { pageSize } = request
   // Callers without a credential have only the tasks whose id they know, and no list.
-  if (call.caller.kind === 'anonymous') return resultOutcome({ tasks: [], nextPageToken: '', pageSize, totalSize: 0 })
+  if (call.caller.kind === 'anonymous') return toResultOutcome({ tasks: [], nextPageToken: '', pageSize, totalSize: 0 })
   const about = listQueryKey(call, request)
   const after = await readPageToken(deps, request, about)
   if (after !== undefined && isA2aFault(after)) return after
@@ -129,7 +134,7 @@ const listTasks: Operation = async (deps, call, params) => {
   const nextPageToken = page.hasMore && last !== undefined ? await deps.pages.write(last, about) : ''
   const view = { historyLength: request.historyLength ?? 0, includeArtifacts: request.includeArtifacts, accepted: [] }
   const tasks = await Promise.all(page.tasks.map((task) => renderListedTask(deps, call, task, view)))
-  return resultOutcome({ tasks, nextPageToken, pageSize, totalSize: page.total })
+  return toResultOutcome({ tasks, nextPageToken, pageSize, totalSize: page.total })
 }
 
 /** A token belongs to who asked and to what was asked; the size of a page may change on the way. */
@@ -189,7 +194,7 @@ export async function identifyCaller(
     deps.callers,
     { headers, from: context.from },
     {
-      agent: mount ?? firstAgent(deps),
+      agent: mount ?? defaultAgentSlug(deps),
       isNamed: mount !== undefined,
       urls: tokenAudiences(deps, mount),
       anonymous: settings.anonymous,
@@ -206,7 +211,7 @@ function tokenAudiences({ publicUrl, settings }: A2aDeps, mount: string | undefi
   return mount === undefined ? [hub] : [`${hub}/${mount}`, hub]
 }
 
-function firstAgent({ agents, connection }: Pick<A2aDeps, 'agents' | 'connection'>): string {
+function defaultAgentSlug({ agents, connection }: Pick<A2aDeps, 'agents' | 'connection'>): string {
   return agents()[0]?.slug ?? connection.agent
 }
 
@@ -224,9 +229,9 @@ function rejectA2aCaller(context: ServeContext, reason: RejectReason, challenge:
 }
 
 /** What the operation needs of a token; nothing where none had to be shown. */
-function scopeFault(deps: A2aDeps, { caller, context, mount }: CallEntry, name: OperationName): Fault | undefined {
+function findScopeFault(deps: A2aDeps, { caller, context, mount }: CallEntry, name: OperationName): Fault | undefined {
   const { scope } = operations[name]
-  if (mayCall(caller, scope)) return undefined
+  if (hasOperationScope(caller, scope)) return undefined
   const [resource] = tokenAudiences(deps, mount)
   const at = { scope, ...(resource === undefined ? {} : { resource }) }
   return rejectA2aCaller(context, 'insufficient_scope', deps.callers.challenge('insufficient_scope', at))
@@ -252,13 +257,13 @@ function admitCall(
 ): { readonly call: A2aRequest; readonly headers: Readonly<Record<string, string>> } | Fault {
   const { settings, agents } = deps
   const { request, context, caller, dialect, origin, signal } = entering
-  const lacking = scopeFault(deps, entering, name)
+  const lacking = findScopeFault(deps, entering, name)
   if (lacking !== undefined) return lacking
   const required = settings.requiredExtensions.map(({ uri }) => uri)
   const known = [...Object.keys(knownExtensions), ...required]
   const extensions = readExtensions(request.headers, dialect, { known, required })
   if (isA2aFault(extensions)) return extensions
-  const named = namedAgent(
+  const named = readTenantAgent(
     entering,
     params,
     agents().map(({ slug }) => slug),
@@ -273,26 +278,27 @@ function admitCall(
     signal,
     extensions: extensions.active,
     named: named?.agent,
-    agent: named?.agent ?? caller.bearer?.agent ?? firstAgent(deps),
+    agent: named?.agent ?? caller.bearer?.agent ?? defaultAgentSlug(deps),
     lastEventId: lastEventId !== undefined && /^[\w.:/+=-]{1,200}$/.test(lastEventId) ? lastEventId : undefined,
   }
   return { call, headers: extensions.headers }
 }
 
 /** A tenant is a second way to name an agent; where the two disagree, no agent is named. */
-function namedAgent(
+function readTenantAgent(
   { mount, tenant: inPath }: CallEntry,
   params: Fields,
   agents: readonly string[],
 ): { readonly agent: string } | Fault | undefined {
-  const given = getMember(params, 'tenant')
+  const given = getFieldInEitherCase(params, 'tenant')
   const inBody = given === undefined || given === null || given === '' ? undefined : given
-  const tenantFault = (description: string): Fault => invalidParams([{ field: 'tenant', description }])
-  if (inBody !== undefined && typeof inBody !== 'string') return tenantFault('must be a string')
-  if (inBody !== undefined && inPath !== undefined && inBody !== inPath) return tenantFault('is another in the path')
+  const agentOfTenantFault = (description: string): Fault => invalidParams([{ field: 'tenant', description }])
+  if (inBody !== undefined && typeof inBody !== 'string') return agentOfTenantFault('must be a string')
+  if (inBody !== undefined && inPath !== undefined && inBody !== inPath)
+    return agentOfTenantFault('is another in the path')
   const tenant = inBody ?? inPath
   if (mount !== undefined)
-    return tenant === undefined || tenant === mount ? { agent: mount } : tenantFault('is not known here')
+    return tenant === undefined || tenant === mount ? { agent: mount } : agentOfTenantFault('is not known here')
   if (tenant === undefined) return undefined
-  return agents.includes(tenant) ? { agent: tenant } : tenantFault('is not known here')
+  return agents.includes(tenant) ? { agent: tenant } : agentOfTenantFault('is not known here')
 }

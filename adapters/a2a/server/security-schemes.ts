@@ -31,7 +31,7 @@ export const gatewayTokens: SchemeFacts = {
 }
 
 /** The same tokens, for callers that only know API keys. */
-export function gatewayKeys(parameter: string): SchemeFacts {
+export function gatewayKeyScheme(parameter: string): SchemeFacts {
   return { kind: 'apiKey', name: 'apiKey', location: 'header', parameter, description: 'A token of this gateway' }
 }
 
@@ -49,7 +49,7 @@ export function legacySecurity(schemes: readonly SchemeFacts[]): readonly JsonOb
 }
 
 /** Both readings in one object: neither version minds the members of the other. */
-export function hybridSchemes(schemes: readonly SchemeFacts[]): JsonObject {
+export function bothVersionsSchemes(schemes: readonly SchemeFacts[]): JsonObject {
   return Object.fromEntries(schemes.map((each) => [each.name, { ...legacyScheme(each), ...renderScheme(each) }]))
 }
 

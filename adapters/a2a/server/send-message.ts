@@ -6,22 +6,22 @@
 // sends at once; flagging after it would have let the second one run.
 import { type Task, type TaskSnapshot, textOf } from '../../../src/contract/index.ts'
 import { canonicalJson, cleanText } from '../../../src/lib/index.ts'
-import { cleanSend, readCallChain, referencePart, type SendFacts, sendToMessage } from '../normalize.ts'
+import { readCallChain, type SendFacts, sendToMessage, takeGatewayMetadata, taskReferencePart } from '../normalize.ts'
 import { createFault, type Fault, isA2aFault } from '../protocol/faults.ts'
 import type { A2aMessage, A2aPart } from '../protocol/objects.ts'
 import { readSendRequest, type SendRequest } from '../protocol/requests.ts'
-import { checkPushConfig, pushIsOff, savePushConfig } from '../push.ts'
+import { checkPushConfig, checkPushEnabled, savePushConfig } from '../push.ts'
 import { renderMessage, renderTask } from '../render.ts'
-import { doTypesMeet, isTypeAmong } from '../verify.ts'
+import { doMediaTypesOverlap, isMediaTypeAccepted } from '../verify.ts'
 import {
   type A2aDeps,
   type A2aRequest,
   invalidParams,
   type Operation,
   readOwnTask,
-  resultOutcome,
   taskCaller,
   taskNotFound,
+  toResultOutcome,
   valueOrFault,
 } from './call.ts'
 import { inlinePartFiles, inlineSnapshotFiles } from './inline-files.ts'
@@ -46,7 +46,7 @@ export async function acceptSend(deps: A2aDeps, call: A2aRequest, request: SendR
   if (isA2aFault(facts)) return facts
   const [acceptance] = await call.context.accept([sendToMessage(facts, deps.connection)])
   if (acceptance === undefined || acceptance.kind === 'refused')
-    return acceptFault(acceptance?.kind === 'refused' ? acceptance.reason : '')
+    return refusalToFault(acceptance?.kind === 'refused' ? acceptance.reason : '')
   const known = acceptance.kind === 'accepted' ? acceptance.taskId : undefined
   const taskId = known ?? (await deps.tasks.ofMessage(acceptance.inboxId))
   // Stored as something that could not be read: there is no task for it, and the same would come of it again.
@@ -55,7 +55,7 @@ export async function acceptSend(deps: A2aDeps, call: A2aRequest, request: SendR
   const isNew = acceptance.kind === 'accepted'
   if (!isNew) {
     const stored = await deps.tasks.read(taskId, taskCaller(call))
-    if (stored !== undefined && isDifferentMessage(deps, stored.messages, message)) return reusedMessageId()
+    if (stored !== undefined && isDifferentMessage(deps, stored.messages, message)) return reusedMessageIdFault()
   }
   const { push } = request
   // After the commit, and again with every copy: a caller that got no answer sends again. A receiver without a
@@ -77,7 +77,7 @@ function isDifferentMessage(
   return same?.role === 'user' && canonicalJson(same.payload) !== canonicalJson(message)
 }
 
-function reusedMessageId(): Fault {
+function reusedMessageIdFault(): Fault {
   const description = 'was used for another message before; give every message an id of its own'
   return invalidParams([{ field: 'message.messageId', description }])
 }
@@ -85,10 +85,10 @@ function reusedMessageId(): Fault {
 function checkSendRequest(deps: A2aDeps, { message, acceptedOutputModes, push }: SendRequest): Fault | undefined {
   const { inputModes, outputModes } = deps.settings
   if (push !== undefined) {
-    const off = pushIsOff(deps) ?? checkPushConfig(deps, push.url, 'configuration.taskPushNotificationConfig.')
+    const off = checkPushEnabled(deps) ?? checkPushConfig(deps, push.url, 'configuration.taskPushNotificationConfig.')
     if (off !== undefined) return off
   }
-  const foreign = message.parts.findIndex((part) => !isTypeAmong(partMediaType(part), inputModes))
+  const foreign = message.parts.findIndex((part) => !isMediaTypeAccepted(partMediaType(part), inputModes))
   if (foreign !== -1)
     return createFault(
       'content_type_not_supported',
@@ -97,7 +97,7 @@ function checkSendRequest(deps: A2aDeps, { message, acceptedOutputModes, push }:
         metadata: { supportedTypes: inputModes.join(', ') },
       },
     )
-  if (acceptedOutputModes.length > 0 && !doTypesMeet(acceptedOutputModes, outputModes))
+  if (acceptedOutputModes.length > 0 && !doMediaTypesOverlap(acceptedOutputModes, outputModes))
     return createFault('content_type_not_supported', 'this agent answers in none of the accepted output modes', {
       metadata: { supportedTypes: outputModes.join(', ') },
     })
@@ -114,7 +114,7 @@ type Facts = SendFacts & { readonly before: TaskSnapshot | undefined }
 
 async function gatherSendFacts(deps: A2aDeps, call: A2aRequest, request: SendRequest): Promise<Facts | Fault> {
   const { caller, dialect, agent, named } = call
-  const { message: cleaned, forwarded, relay, chain: claimed, inReplyTo } = cleanSend(request)
+  const { message: cleaned, forwarded, relay, chain: claimed, inReplyTo } = takeGatewayMetadata(request)
   const message = dropNullChars(cleaned)
   if (caller.chain.kind === 'unreadable') return invalidParams([{ field: 'headers', description: caller.chain.remedy }])
   const chain = readCallChain(claimed, caller.chain.agentChain)
@@ -138,10 +138,10 @@ async function gatherSendFacts(deps: A2aDeps, call: A2aRequest, request: SendReq
     isNamed: named !== undefined || place.before !== undefined,
     contextId: place.contextId,
     semanticId: sendDedupeId(deps, call, message.messageId),
-    isContextOwn: !isAnonymous || isUnguessable(place.contextId),
+    isContextOwn: !isAnonymous || isUnguessableId(place.contextId),
     ...(message.taskId === undefined ? {} : { known: message.taskId }),
     references: references.map(({ task, outputs }) =>
-      referencePart(task.id, task.state, textOf(outputs.flatMap(({ parts }) => [...parts]))),
+      taskReferencePart(task.id, task.state, textOf(outputs.flatMap(({ parts }) => [...parts]))),
     ),
     inReplyTo: inReplyTo ?? lastAgentRun(about),
     receivedAt: call.context.receivedAt,
@@ -151,7 +151,7 @@ async function gatherSendFacts(deps: A2aDeps, call: A2aRequest, request: SendReq
 /** What makes it this message, beside who sent it. */
 function sendDedupeId({ settings, newId }: A2aDeps, { caller }: A2aRequest, messageId: string): string {
   // Two callers may both call their first message "1": only an id that cannot be guessed tells that it is the same one.
-  const isTelling = caller.kind !== 'anonymous' || isUnguessable(messageId)
+  const isTelling = caller.kind !== 'anonymous' || isUnguessableId(messageId)
   return settings.messageIds === 'unique' && isTelling ? messageId : `${messageId}#${newId()}`
 }
 
@@ -193,11 +193,11 @@ function lastAgentRun(about: TaskSnapshot | undefined): string | undefined {
   return about?.task.state === 'completed' ? (result ?? question) : (question ?? result)
 }
 
-function acceptFault(reason: string): Fault {
+function refusalToFault(reason: string): Fault {
   if (reason === 'task_unknown') return taskNotFound()
   if (reason === 'task_over')
     return createFault('unsupported_operation', 'the task is over; send a message without taskId to begin another')
-  if (reason === 'id_taken') return reusedMessageId()
+  if (reason === 'id_taken') return reusedMessageIdFault()
   if (reason === 'too_many_messages')
     return createFault('unavailable', 'too many messages at once; try again in a minute')
   if (reason.startsWith('SU_'))
@@ -209,14 +209,14 @@ function acceptFault(reason: string): Fault {
 
 /** As the database can hold it, so that the same message is the same text when it comes again. */
 function dropNullChars<T>(value: T): T {
-  const clean = (given: unknown): unknown => {
+  const dropNullCharsDeep = (given: unknown): unknown => {
     if (typeof given === 'string') return cleanText(given)
-    if (Array.isArray(given)) return given.map(clean)
+    if (Array.isArray(given)) return given.map(dropNullCharsDeep)
     if (typeof given !== 'object' || given === null) return given
-    return Object.fromEntries(Object.entries(given).map(([name, item]) => [cleanText(name), clean(item)]))
+    return Object.fromEntries(Object.entries(given).map(([name, item]) => [cleanText(name), dropNullCharsDeep(item)]))
   }
   // The same shape, with its texts cleaned.
-  return clean(value) as T
+  return dropNullCharsDeep(value) as T
 }
 
 // Ids cannot be guessed: a caller that shows one must have been told it.
@@ -224,7 +224,7 @@ function dropNullChars<T>(value: T): T {
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** Long and mixed enough that no other caller has thought of it. */
-export function isUnguessable(id: string): boolean {
+export function isUnguessableId(id: string): boolean {
   if (uuid.test(id)) return new Set(id).size > 6
   return id.length >= 22 && new Set(id).size >= 10
 }
@@ -253,8 +253,8 @@ export const sendMessage: Operation = async (deps, call, params) => {
       contextId: task.contextId,
       accepted,
     })
-    return resultOutcome({ message: said })
+    return toResultOutcome({ message: said })
   }
   const shown = await inlineSnapshotFiles(inlinePartFiles(deps.files), snapshot)
-  return resultOutcome({ task: renderTask(shown, { historyLength, includeArtifacts: true, accepted }) })
+  return toResultOutcome({ task: renderTask(shown, { historyLength, includeArtifacts: true, accepted }) })
 }

@@ -4,9 +4,9 @@ import type { Adapter, AgentProfile, ServeContext } from '../../../src/contract/
 import type { Fields } from '../../../src/lib/index.ts'
 import { createFault, type Fault, isA2aFault } from '../protocol/faults.ts'
 import { upgradeRequest } from '../protocol/legacy.ts'
-import { type Dialect, documentPaths, matchRest, type RestMatch } from '../protocol/operations.ts'
-import { getMember, hasMember } from '../protocol/requests.ts'
-import { answerType, readVersion } from '../verify.ts'
+import { type Dialect, documentPaths, matchRestRoute, type RestMatch } from '../protocol/operations.ts'
+import { getFieldInEitherCase, hasMember } from '../protocol/requests.ts'
+import { chooseAnswerMediaType, readVersion } from '../verify.ts'
 import { type CardDocument, type CardReader, cardResponse, checkCardMethod, type Serving } from './agent-card.ts'
 import { type A2aDeps, invalidParams } from './call.ts'
 import { type BindingRequest, mediaTypeFault, readJsonBody, serveRpc } from './json-rpc.ts'
@@ -24,14 +24,14 @@ export function createA2aServer(
     try {
       if (place.kind === 'operation') return await serveOperation(deps, { request, context, origin }, place)
       const stranger = await checkCardReader(deps, request, context)
-      if (stranger !== undefined) return faultResponse(defaultFormat(deps, 'rest'), stranger)
+      if (stranger !== undefined) return faultResponse(defaultResponseFormat(deps, 'rest'), stranger)
       return (
         (await serveDocument(deps, request, place, { origin, isLocal: context.from === 'local' })) ??
         notFoundAtPath(deps)
       )
     } catch (error) {
       const isRpc = place.kind === 'operation' && place.segments.length === 0
-      return faultResponse(defaultFormat(deps, isRpc ? 'rpc' : 'rest'), reportFailure(context, error))
+      return faultResponse(defaultResponseFormat(deps, isRpc ? 'rpc' : 'rest'), reportFailure(context, error))
     }
   }
 }
@@ -92,10 +92,10 @@ async function serveDocument(
 }
 
 function notFoundAtPath(deps: A2aDeps): Response {
-  return faultResponse(defaultFormat(deps, 'rest'), createFault('not_found', 'there is nothing at this path'))
+  return faultResponse(defaultResponseFormat(deps, 'rest'), createFault('not_found', 'there is nothing at this path'))
 }
 
-function defaultFormat({ settings }: A2aDeps, form: ResponseFormat['form']): ResponseFormat {
+function defaultResponseFormat({ settings }: A2aDeps, form: ResponseFormat['form']): ResponseFormat {
   return { dialect: '1.0', form, table: settings.errorTable, id: null, mediaType: 'application/json' }
 }
 
@@ -117,9 +117,9 @@ const hubWords = new Set(['message:send', 'message:stream', 'tasks', 'extendedAg
 function routePath(pathname: string, base: string, agents: readonly string[]): Route {
   if (pathname === documentPaths.card) return { kind: 'root_card' }
   if (pathname === documentPaths.early) return { kind: 'early_card' }
-  const slug = segmentsBelow(pathname, documentPaths.addresses)
+  const slug = splitPathBelow(pathname, documentPaths.addresses)
   if (slug !== undefined) return slug.length === 1 ? { kind: 'address_card', slug: slug[0] ?? '' } : { kind: 'nothing' }
-  const segments = segmentsBelow(pathname, base)
+  const segments = splitPathBelow(pathname, base)
   if (segments === undefined) return { kind: 'nothing' }
   const [first] = segments
   const isAgent = first !== undefined && !hubWords.has(first) && agents.includes(first)
@@ -132,7 +132,7 @@ function routePath(pathname: string, base: string, agents: readonly string[]): R
 }
 
 /** A slash at the end is no segment. Undefined: the path is not below it, or cannot be read. */
-function segmentsBelow(pathname: string, base: string): readonly string[] | undefined {
+function splitPathBelow(pathname: string, base: string): readonly string[] | undefined {
   if (pathname !== base && !pathname.startsWith(`${base}/`)) return undefined
   const raw = pathname.slice(base.length + 1).replace(/\/$/, '')
   if (raw === '') return []
@@ -168,7 +168,7 @@ async function serveRest(
 ): Promise<Response> {
   const { settings } = deps
   const { headers } = request
-  const mediaType = answerType(headers.get('content-type') ?? undefined, headers.get('accept') ?? undefined)
+  const mediaType = chooseAnswerMediaType(headers.get('content-type') ?? undefined, headers.get('accept') ?? undefined)
   const version = readVersion(request, settings.protocolVersions)
   const dialect = typeof version === 'string' ? version : '1.0'
   const tongue: ResponseFormat = { dialect, form: 'rest', table: settings.errorTable, id: null, mediaType }
@@ -201,14 +201,15 @@ type Matched =
 /** 0.3 stands below /v1; 1.0 may have one segment for a tenant before it. */
 function matchOperation(method: string, segments: readonly string[], dialect: Dialect): Matched {
   if (dialect === '0.3') {
-    const match = segments[0] === 'v1' ? matchRest(method, segments.slice(1), dialect) : { kind: 'nothing' as const }
+    const match =
+      segments[0] === 'v1' ? matchRestRoute(method, segments.slice(1), dialect) : { kind: 'nothing' as const }
     return match.kind === 'found' ? { ...match, tenant: undefined } : match
   }
-  const plain = matchRest(method, segments, dialect)
+  const plain = matchRestRoute(method, segments, dialect)
   if (plain.kind === 'found') return { ...plain, tenant: undefined }
   const [tenant, ...below] = segments
   // The path segment of the older version is never a tenant.
-  const tenanted = tenant === 'v1' ? { kind: 'nothing' as const } : matchRest(method, below, dialect)
+  const tenanted = tenant === 'v1' ? { kind: 'nothing' as const } : matchRestRoute(method, below, dialect)
   if (tenanted.kind === 'found') return { ...tenanted, tenant }
   return plain.kind === 'nothing' ? tenanted : plain
 }
@@ -247,7 +248,7 @@ function readQuery(request: Request): Fields {
 /** The path names the task; a body that names another means something else than it says. */
 function mergePathParams(body: Fields, path: Readonly<Record<string, string>>): Fields | Fault {
   for (const [name, value] of Object.entries(path)) {
-    const given = hasMember(body, name) ? getMember(body, name) : undefined
+    const given = hasMember(body, name) ? getFieldInEitherCase(body, name) : undefined
     if (given !== undefined && given !== null && given !== '' && given !== value)
       return invalidParams([{ field: name, description: 'is another in the path' }])
   }

@@ -38,10 +38,10 @@ import { type AcceptedSend, acceptSend } from './send-message.ts'
 export const streamMessage: Operation = async (deps, call, params) => {
   const request = valueOrFault(readSendRequest(params))
   if (isA2aFault(request)) return request
-  if (!deps.settings.streaming) return streamingIsOff()
+  if (!deps.settings.streaming) return streamingUnsupportedFault()
   const taken = await acceptSend(deps, call, request)
   if (isA2aFault(taken)) return taken
-  const start = await streamStart(deps, call, taken)
+  const start = await chooseFirstSnapshot(deps, call, taken)
   if (isA2aFault(start)) return start
   const { historyLength, acceptedOutputModes: accepted } = request
   const view = { historyLength, includeArtifacts: true, accepted }
@@ -49,32 +49,36 @@ export const streamMessage: Operation = async (deps, call, params) => {
 }
 
 /** What is shown first. A task that has just begun is known from the commit it began with. */
-async function streamStart(deps: A2aDeps, call: A2aRequest, taken: AcceptedSend): Promise<TaskSnapshot | Fault> {
+async function chooseFirstSnapshot(
+  deps: A2aDeps,
+  call: A2aRequest,
+  taken: AcceptedSend,
+): Promise<TaskSnapshot | Fault> {
   const { began, message, before, taskId } = taken
-  if (began !== undefined && isTaskOfAddress(began, call)) return begunSnapshot(began, message)
+  if (began !== undefined && isTaskOfAddress(began, call)) return newTaskSnapshot(began, message)
   const now = await readOwnTask(deps, call, taskId)
   if (isA2aFault(now)) return now
-  return taken.isNew ? snapshotBefore(now, before) : snapshotAt(deps.tasks, now, call)
+  return taken.isNew ? snapshotBeforeMessage(now, before) : snapshotAtEvent(deps.tasks, now, call)
 }
 
 export const subscribeToTask: Operation = async (deps, call, params) => {
   const request = valueOrFault(readTaskRequest(params))
   if (isA2aFault(request)) return request
-  if (!deps.settings.streaming) return streamingIsOff()
+  if (!deps.settings.streaming) return streamingUnsupportedFault()
   const now = await readOwnTask(deps, call, request.id)
   if (isA2aFault(now)) return now
   if (isFinalState(now.task.state))
     return createFault('unsupported_operation', 'the task is over; get it instead of subscribing to it')
   const view = { historyLength: undefined, includeArtifacts: true, accepted: [] }
   return openTaskStream(deps, call, {
-    start: await snapshotAt(deps.tasks, now, call),
+    start: await snapshotAtEvent(deps.tasks, now, call),
     view,
     isTurn: false,
     isFresh: false,
   })
 }
 
-function streamingIsOff(): Outcome {
+function streamingUnsupportedFault(): Outcome {
   return createFault('unsupported_operation', 'this agent does not stream; send without streaming and get the task')
 }
 
@@ -101,7 +105,7 @@ async function openTaskStream(
   const log = deps.tasks.watch(task.id, { cursor: start.cursor, state: task.state, isFresh }, call.signal)
   const rest = followLog(deps, log, { start, place, isTurn })
   const mayBeMessage = isTurn && deps.settings.directMessages
-  if (mayBeMessage) return { kind: 'stream', first: [], rest: holdUntilDecided(first, rest, place) }
+  if (mayBeMessage) return { kind: 'stream', first: [], rest: holdFramesUntilTaskKnown(first, rest, place) }
   return { kind: 'stream', first: [first], rest: toFrames(rest) }
 }
 
@@ -146,7 +150,7 @@ async function* toFrames(followed: AsyncIterable<readonly Followed[]>): AsyncGen
 }
 
 /** Nothing is shown before it is known whether there will be a task to speak of: one message, or the task and all that followed. */
-async function* holdUntilDecided(
+async function* holdFramesUntilTaskKnown(
   first: Frame,
   followed: AsyncIterable<readonly Followed[]>,
   place: TaskContext,
@@ -180,14 +184,14 @@ async function* emptyStream(): AsyncGenerator<never> {}
 const logStart = '0'
 
 /** A task that has just begun, with the message that asked for it. */
-function begunSnapshot(task: Task, message: A2aMessage): TaskSnapshot {
+function newTaskSnapshot(task: Task, message: A2aMessage): TaskSnapshot {
   // As it came over the wire: JSON.
   const asked = { role: 'user', payload: message as unknown as JsonObject, at: task.createdAt } as const
   return { task, messages: [asked], outputs: [], cursor: logStart }
 }
 
 /** What its sender is shown first: the task as this message found it, with the message. */
-function snapshotBefore(now: TaskSnapshot, before: TaskSnapshot | undefined): TaskSnapshot {
+function snapshotBeforeMessage(now: TaskSnapshot, before: TaskSnapshot | undefined): TaskSnapshot {
   const { task, messages } = now
   const state = { state: 'submitted', said: null } as const
   if (before === undefined) {
@@ -199,13 +203,13 @@ function snapshotBefore(now: TaskSnapshot, before: TaskSnapshot | undefined): Ta
 }
 
 /** For a reader that names the last event it saw: the task as of that event. Otherwise, and for an id of no event: as it is now. */
-async function snapshotAt(tasks: TaskService, now: TaskSnapshot, call: A2aRequest): Promise<TaskSnapshot> {
+async function snapshotAtEvent(tasks: TaskService, now: TaskSnapshot, call: A2aRequest): Promise<TaskSnapshot> {
   const { lastEventId, signal } = call
   if (lastEventId === undefined || lastEventId === now.cursor) return now
-  const start = snapshotBefore(now, undefined)
+  const start = snapshotBeforeMessage(now, undefined)
   if (lastEventId === logStart) return start
   const reading = new AbortController()
-  const fold = createFold(start)
+  const fold = createTaskFold(start)
   const log = tasks.watch(now.task.id, { cursor: logStart }, AbortSignal.any([signal, reading.signal]))
   try {
     for await (const events of log) {
@@ -225,7 +229,7 @@ async function snapshotAt(tasks: TaskService, now: TaskSnapshot, call: A2aReques
 type Output = { readonly parts: readonly Part[]; readonly isWhole: boolean }
 type Fold = { readonly add: (event: TaskEvent) => void; readonly task: () => Pick<TaskSnapshot, 'task' | 'outputs'> }
 
-function createFold({ task: begun }: TaskSnapshot): Fold {
+function createTaskFold({ task: begun }: TaskSnapshot): Fold {
   let task = begun
   const outputs = new Map<string, Output>()
   const words = new Map<string, string>()

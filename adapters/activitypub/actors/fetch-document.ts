@@ -13,7 +13,7 @@ import {
   type SafeFetch,
 } from '../../../src/lib/index.ts'
 import { isActivityMediaType } from '../vocab.ts'
-import { type Absent, refuseRemote } from './remote-cache.ts'
+import { type Absent, toRemoteRefusal } from './remote-cache.ts'
 
 export type Fetched =
   /** `url`: where it came from in the end. */
@@ -43,11 +43,11 @@ const wanted: Readonly<Record<DocumentKind, string>> = {
   jrd: 'application/jrd+json, application/json;q=0.9',
 }
 
-export function createFetchDocument(deps: FetchDocumentDeps): FetchDocument {
+export function createDocumentFetcher(deps: FetchDocumentDeps): FetchDocument {
   // Servers that answer only signed requests; only a memory, so that they are asked once and not twice.
   const secure = new LruMap<string, true>(maxKnownHosts)
   return async (url, kind = 'activity') => {
-    if (!isSafeIri(url, deps.origins)) return refuseRemote('unsafe_url')
+    if (!isSafeIri(url, deps.origins)) return toRemoteRefusal('unsafe_url')
     const { origin } = new URL(url)
     const timer = new AbortController()
     // One span for all of it: headers, body, and the second try.
@@ -57,7 +57,7 @@ export function createFetchDocument(deps: FetchDocumentDeps): FetchDocument {
       // WebFinger is public, and often answered by a redirect, which no signature survives.
       if (kind === 'jrd' || !secure.has(origin)) {
         const plain = await requestDocument(deps, asking, {})
-        if (kind === 'jrd' || !mayBeHidden(plain)) return plain.kind === 'gone' ? { kind: 'gone' } : plain
+        if (kind === 'jrd' || !mayNeedSignedRequest(plain)) return plain.kind === 'gone' ? { kind: 'gone' } : plain
       }
       const signed = await requestDocument(deps, asking, await deps.signGet(url))
       if (signed.kind === 'document') secure.set(origin, true)
@@ -73,7 +73,7 @@ type Asking = { readonly url: string; readonly kind: DocumentKind; readonly sign
 type Asked = Fetched & { readonly isFinal?: boolean }
 
 /** A server that hides something from unsigned requests may also say that it is not there. */
-function mayBeHidden(asked: Asked): boolean {
+function mayNeedSignedRequest(asked: Asked): boolean {
   if (asked.kind === 'gone') return asked.isFinal !== true
   return asked.kind === 'refused' && asked.reason === 'forbidden'
 }
@@ -100,31 +100,34 @@ async function requestDocument(
 }
 
 function toFetchRefusal(reason: string): Absent {
-  if (reason === 'redirect') return refuseRemote('redirect')
-  return refuseRemote(reason === 'too_large' || reason === 'encoding' ? 'too_large' : 'unsafe_url')
+  if (reason === 'redirect') return toRemoteRefusal('redirect')
+  return toRemoteRefusal(reason === 'too_large' || reason === 'encoding' ? 'too_large' : 'unsafe_url')
 }
 
 async function readDocument(response: Response, { url: asked, kind }: Asking, url: string): Promise<Asked> {
-  const bodiless = async (outcome: Asked): Promise<Asked> => {
+  const cancelBodyAndReturn = async (outcome: Asked): Promise<Asked> => {
     await response.body?.cancel().catch(() => undefined)
     return outcome
   }
   const { status } = response
   // Only its own server can say that something is not there.
   if (status === 404 || status === 410)
-    return bodiless(isSameOrigin(asked, url) ? { kind: 'gone', isFinal: status === 410 } : { kind: 'unreachable' })
-  if (status === 401 || status === 403) return bodiless(refuseRemote('forbidden'))
-  if (status === 429 || status >= 500) return bodiless({ kind: 'unreachable' })
-  if (status !== 200) return bodiless(refuseRemote('unexpected_status'))
-  if (!isRightKind(response.headers.get('content-type'), kind)) return bodiless(refuseRemote('wrong_media_type'))
+    return cancelBodyAndReturn(
+      isSameOrigin(asked, url) ? { kind: 'gone', isFinal: status === 410 } : { kind: 'unreachable' },
+    )
+  if (status === 401 || status === 403) return cancelBodyAndReturn(toRemoteRefusal('forbidden'))
+  if (status === 429 || status >= 500) return cancelBodyAndReturn({ kind: 'unreachable' })
+  if (status !== 200) return cancelBodyAndReturn(toRemoteRefusal('unexpected_status'))
+  if (!isDocumentMediaType(response.headers.get('content-type'), kind))
+    return cancelBodyAndReturn(toRemoteRefusal('wrong_media_type'))
   const bytes = await readDocumentBody(response)
   if (!(bytes instanceof Uint8Array)) return bytes
   const json = parseBoundedJson(bytes)
-  return json.ok ? { kind: 'document', json: json.value, url } : refuseRemote('malformed')
+  return json.ok ? { kind: 'document', json: json.value, url } : toRemoteRefusal('malformed')
 }
 
 /** A file that a user uploaded is no document of the server's, whatever it says. */
-function isRightKind(contentType: string | null, kind: DocumentKind): boolean {
+function isDocumentMediaType(contentType: string | null, kind: DocumentKind): boolean {
   if (kind === 'activity') return isActivityMediaType(contentType ?? undefined)
   const name = (contentType ?? '').split(';', 1)[0]?.trim().toLowerCase()
   return name === 'application/jrd+json' || name === 'application/json'
@@ -135,7 +138,7 @@ async function readDocumentBody(response: Response): Promise<Uint8Array | Absent
   try {
     return new Uint8Array(await response.arrayBuffer())
   } catch (error) {
-    return isGatewayError(error, 'bad_request') ? refuseRemote('too_large') : { kind: 'unreachable' }
+    return isGatewayError(error, 'bad_request') ? toRemoteRefusal('too_large') : { kind: 'unreachable' }
   }
 }
 

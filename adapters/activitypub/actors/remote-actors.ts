@@ -2,7 +2,7 @@
 // fedify#963).
 
 import { cleanName, type Fields, isPlainObject } from '../../../src/lib/index.ts'
-import { multikeyMaterial, pemMaterial } from '../signatures/key-material.ts'
+import { importMultikey, importPemKey } from '../signatures/key-material.ts'
 import type { RemoteActor, RemoteKey } from '../wire/activity.ts'
 import {
   documentUrl,
@@ -15,7 +15,7 @@ import {
   stringOrEmpty,
   toList,
 } from './fetch-document.ts'
-import { type Absent, type ActorOutcome, type RemoteCache, refuseRemote } from './remote-cache.ts'
+import { type Absent, type ActorOutcome, type RemoteCache, toRemoteRefusal } from './remote-cache.ts'
 
 export type FreshActor = ({ readonly kind: 'found' } & ReadActor) | Absent
 
@@ -39,14 +39,14 @@ export type ActorDeps = {
 
 export function createRemoteActors(deps: ActorDeps): RemoteActors {
   const { cache } = deps
-  const load = oncePerKey(async (iri: string): Promise<FreshActor> => {
+  const load = shareRunningCalls(async (iri: string): Promise<FreshActor> => {
     const fresh = await loadActor(deps, iri)
     if (fresh.kind === 'found') return { ...fresh, actor: await cache.keepActor(fresh.actor) }
     await cache.keepAbsent(iri, fresh)
     return fresh
   })
   const findRemoteActor = async (iri: string): Promise<ActorOutcome> => {
-    if (!isSafeIri(iri, deps.origins)) return refuseRemote('unsafe_url')
+    if (!isSafeIri(iri, deps.origins)) return toRemoteRefusal('unsafe_url')
     const known = await cache.actor(iri)
     if (known !== undefined) return { kind: 'found', actor: known }
     const absent = await cache.absent(iri)
@@ -57,13 +57,13 @@ export function createRemoteActors(deps: ActorDeps): RemoteActors {
   return {
     find: findRemoteActor,
     async refresh(iri) {
-      if (!isSafeIri(iri, deps.origins)) return refuseRemote('unsafe_url')
+      if (!isSafeIri(iri, deps.origins)) return toRemoteRefusal('unsafe_url')
       if (await cache.mayAsk(iri)) return toActorOutcome(await load(iri))
       cache.recall(iri)
       return findRemoteActor(iri)
     },
     load,
-    read: (fetched, asked) => readFetched(deps, fetched, asked, true),
+    read: (fetched, asked) => readFetchedActor(deps, fetched, asked, true),
   }
 }
 
@@ -74,35 +74,35 @@ function toActorOutcome(fresh: FreshActor): ActorOutcome {
 async function loadActor(deps: ActorDeps, iri: string): Promise<FreshActor> {
   const url = documentUrl(iri)
   const fetched = await deps.fetchDocument(url)
-  return fetched.kind === 'document' ? readFetched(deps, fetched, url, true) : fetched
+  return fetched.kind === 'document' ? readFetchedActor(deps, fetched, url, true) : fetched
 }
 
-async function readFetched(
+async function readFetchedActor(
   deps: ActorDeps,
   fetched: Extract<Fetched, { kind: 'document' }>,
   asked: string,
   mayAskAgain: boolean,
 ): Promise<FreshActor> {
   const { id } = fetched.json
-  if (!isActor(fetched.json)) return refuseRemote('not_an_actor')
-  if (!isSafeIri(id, deps.origins)) return refuseRemote('wrong_id')
-  if (!isAtHome(id, asked, fetched.url)) {
-    if (!mayAskAgain) return refuseRemote('wrong_id')
+  if (!isActor(fetched.json)) return toRemoteRefusal('not_an_actor')
+  if (!isSafeIri(id, deps.origins)) return toRemoteRefusal('wrong_id')
+  if (!isIdAtItsServer(id, asked, fetched.url)) {
+    if (!mayAskAgain) return toRemoteRefusal('wrong_id')
     // It says that it is another actor: that one's own server is asked, once.
     const again = await deps.fetchDocument(documentUrl(id))
-    return again.kind === 'document' ? readFetched(deps, again, documentUrl(id), false) : again
+    return again.kind === 'document' ? readFetchedActor(deps, again, documentUrl(id), false) : again
   }
   const read = await readActor(fetched.json, { origins: deps.origins, fetchedAt: new Date(deps.now()).toISOString() })
-  return read === undefined ? refuseRemote('not_an_actor') : { kind: 'found', ...read }
+  return read === undefined ? toRemoteRefusal('not_an_actor') : { kind: 'found', ...read }
 }
 
 /** Where a redirect led to another server, only that server's own documents are taken: any user of a server may have set up a redirect. */
-function isAtHome(id: string, asked: string, from: string): boolean {
+function isIdAtItsServer(id: string, asked: string, from: string): boolean {
   return isSameIri(id, from) || (isSameIri(id, asked) && isSameOrigin(asked, from))
 }
 
 /** Those who ask for the same at the same time share one question. */
-export function oncePerKey<T, More extends readonly unknown[]>(
+export function shareRunningCalls<T, More extends readonly unknown[]>(
   work: (name: string, ...more: More) => Promise<T>,
 ): (name: string, ...more: More) => Promise<T> {
   const running = new Map<string, Promise<T>>()
@@ -159,7 +159,7 @@ export async function readActor(
     iconUrl: readIconUrl(document['icon'], origins),
     keys,
     alsoKnownAs: toList(document['alsoKnownAs']).filter((each) => isSafeIri(each, origins)),
-    isNoBot: saysNoBot(document),
+    isNoBot: hasNoBotTag(document),
     fetchedAt,
   }
   return { actor, references }
@@ -186,7 +186,7 @@ function readIconUrl(value: unknown, origins: readonly string[]): string | undef
   return isPlainObject(first) ? readSafeIri(first['url'] ?? first['href'], origins) : readSafeIri(first, origins)
 }
 
-function saysNoBot(document: Fields): boolean {
+function hasNoBotTag(document: Fields): boolean {
   const summary = stringOrEmpty(document['summary']).slice(0, maxSummary)
   // The tag may stand in a link: `#<span>nobot</span>`.
   if (noBot.test(summary.replace(/<[^<>]{0,500}>/g, ''))) return true
@@ -207,14 +207,14 @@ const maxKeys = 10
 
 async function readListedKeys(document: Fields, actor: string, origins: readonly string[]): Promise<ListedKeys> {
   const listed = [...toList(document['publicKey']), ...toList(document['assertionMethod'])].slice(0, maxKeys)
-  const isActorsOwn = (id: unknown): id is string => isSafeIri(id, origins) && isSameOrigin(id, actor)
+  const isOnActorsServer = (id: unknown): id is string => isSafeIri(id, origins) && isSameOrigin(id, actor)
   const read = await Promise.all(listed.map((each) => (isPlainObject(each) ? readListedKey(each) : undefined)))
   return {
     keys: read.flatMap((key) => {
-      if (key === undefined || !isActorsOwn(key.id) || (key.owner ?? actor) !== actor) return []
+      if (key === undefined || !isOnActorsServer(key.id) || (key.owner ?? actor) !== actor) return []
       return [{ ...key, owner: actor }]
     }),
-    references: listed.filter(isActorsOwn),
+    references: listed.filter(isOnActorsServer),
   }
 }
 
@@ -225,7 +225,7 @@ export async function readListedKey(
   const { id, publicKeyPem, publicKeyMultibase } = value
   const owner = value['owner'] ?? value['controller']
   const material =
-    publicKeyPem === undefined ? await multikeyMaterial(publicKeyMultibase) : await pemMaterial(publicKeyPem)
+    publicKeyPem === undefined ? await importMultikey(publicKeyMultibase) : await importPemKey(publicKeyPem)
   if (material === undefined || typeof id !== 'string') return undefined
   if (owner !== undefined && typeof owner !== 'string') return undefined
   return { id, owner, ...material }
@@ -241,7 +241,7 @@ export async function confirmHandle(deps: HandleDeps, actor: RemoteActor): Promi
   const account = actor.handle.slice(1)
   const name = `acct:${account}`
   if ((await deps.cache.absent(name)) !== undefined) return actor
-  const confirmed = await canonicalAccount(deps, account, actor.id)
+  const confirmed = await resolveCanonicalAccount(deps, account, actor.id)
   if (typeof confirmed !== 'string') {
     await deps.cache.keepAbsent(name, confirmed)
     return actor
@@ -252,7 +252,7 @@ export async function confirmHandle(deps: HandleDeps, actor: RemoteActor): Promi
 }
 
 /** The host of the actor may send us on to the host of the handle, once; that one must then say the same. */
-async function canonicalAccount(deps: HandleDeps, account: string, actor: string): Promise<string | Absent> {
+async function resolveCanonicalAccount(deps: HandleDeps, account: string, actor: string): Promise<string | Absent> {
   const first = await askWebFinger(deps, account, actor)
   if (typeof first !== 'string' || first.toLowerCase() === account.toLowerCase()) return first
   const second = await askWebFinger(deps, first, actor)

@@ -33,8 +33,8 @@ export function createRemoteCache({
   readonly ttlStore: TtlStore
   readonly now: () => number
 }): RemoteCache {
-  const memory = createMemory(now)
-  const readCached = async (family: string, key: string): Promise<JsonObject | undefined> => {
+  const memory = createExpiringMemory(now)
+  const readCachedValue = async (family: string, key: string): Promise<JsonObject | undefined> => {
     const name = `${family} ${key}`
     const known = memory.get(name)
     if (known !== undefined) return known
@@ -47,40 +47,40 @@ export function createRemoteCache({
     await ttlStore.keep({ family, key, value, atMost, ...life })
   }
   // Only `keepActor` writes there.
-  const cachedActor = async (iri: string) =>
-    (await readCached(families.actor, iri))?.['actor'] as RemoteActor | undefined
+  const readCachedActor = async (iri: string) =>
+    (await readCachedValue(families.actor, iri))?.['actor'] as RemoteActor | undefined
   const found = [families.actor, families.owner] as const
-  const dropRecent = (iri: string): void => {
+  const forgetFoundDocument = (iri: string): void => {
     for (const family of found) memory.drop(`${family} ${iri}`)
   }
   return {
-    actor: cachedActor,
+    actor: readCachedActor,
     async keepActor(fresh) {
-      const kept = withKnownHandle(fresh, await cachedActor(fresh.id))
+      const kept = keepConfirmedHandle(fresh, await readCachedActor(fresh.id))
       const life = { lifeMs: lives.found, subject: fresh.id }
       await storeCached(families.actor, fresh.id, { actor: actorToJson(kept) }, life)
       return kept
     },
     async owner(keyId) {
-      const owner = (await readCached(families.owner, keyId))?.['owner']
+      const owner = (await readCachedValue(families.owner, keyId))?.['owner']
       return typeof owner === 'string' ? owner : undefined
     },
     keepOwner: (keyId, owner) => storeCached(families.owner, keyId, { owner }, { lifeMs: lives.found, subject: owner }),
-    absent: async (iri) => (await readCached(families.absent, iri))?.['absent'] as Absent | undefined,
+    absent: async (iri) => (await readCachedValue(families.absent, iri))?.['absent'] as Absent | undefined,
     async keepAbsent(iri, absent, lifeMs = lives.absent) {
       await storeCached(families.absent, iri, { absent }, { lifeMs })
       if (absent.kind !== 'gone') return
-      dropRecent(iri)
+      forgetFoundDocument(iri)
       for (const family of found) await ttlStore.take(family, iri)
     },
     mayAsk: (iri) => ttlStore.keep({ family: families.asked, key: iri, lifeMs: lives.asked, isOnce: true, atMost }),
-    recall: dropRecent,
+    recall: forgetFoundDocument,
   }
 }
 
 type Life = { readonly lifeMs: number; readonly subject?: string }
 
-function withKnownHandle(fresh: RemoteActor, known: RemoteActor | undefined): RemoteActor {
+function keepConfirmedHandle(fresh: RemoteActor, known: RemoteActor | undefined): RemoteActor {
   if (known?.isHandleConfirmed !== true || known.preferredUsername !== fresh.preferredUsername) return fresh
   return fresh.isHandleConfirmed ? fresh : { ...fresh, handle: known.handle, isHandleConfirmed: true }
 }
@@ -90,7 +90,7 @@ function actorToJson(actor: RemoteActor): JsonObject {
   return JSON.parse(JSON.stringify(actor))
 }
 
-function createMemory(now: () => number): {
+function createExpiringMemory(now: () => number): {
   readonly get: (name: string) => JsonObject | undefined
   readonly set: (name: string, value: JsonObject) => void
   readonly drop: (name: string) => void
@@ -139,6 +139,6 @@ export type Absent =
 export type ActorOutcome = { readonly kind: 'found'; readonly actor: RemoteActor } | Absent
 export type KeyOutcome = { readonly kind: 'found'; readonly key: RemoteKey; readonly actor: RemoteActor } | Absent
 
-export function refuseRemote(reason: RemoteRefusal): Absent {
+export function toRemoteRefusal(reason: RemoteRefusal): Absent {
   return { kind: 'refused', reason }
 }

@@ -9,7 +9,7 @@ import {
 } from '../../../src/lib/index.ts'
 import type { RemoteActor, RemoteKey } from '../wire/activity.ts'
 import {
-  createFetchDocument,
+  createDocumentFetcher,
   documentUrl,
   type FetchDocument,
   type FetchDocumentDeps,
@@ -23,9 +23,9 @@ import {
   createRemoteActors,
   type FreshActor,
   isActor,
-  oncePerKey,
   type RemoteActors,
   readListedKey,
+  shareRunningCalls,
 } from './remote-actors.ts'
 import {
   type Absent,
@@ -33,7 +33,7 @@ import {
   createRemoteCache,
   type KeyOutcome,
   type RemoteCache,
-  refuseRemote,
+  toRemoteRefusal,
 } from './remote-cache.ts'
 
 export type RemoteLookup = {
@@ -67,30 +67,30 @@ const askerPace = { ...postPace, count: 30 }
 
 export function createRemoteLookup(deps: RemoteLookupDeps): RemoteLookup {
   const { now, origins = [] } = deps
-  const fetchDocument = createFetchDocument({ ...deps, origins })
+  const fetchDocument = createDocumentFetcher({ ...deps, origins })
   const cache = createRemoteCache(deps)
   const posts = {
-    cache: withPostKeys(cache),
+    cache: prefixPostCacheKeys(cache),
     origins,
     pace: createRateLimiter(now, postPace),
-    fetchDocument: createFetchDocument({ ...deps, origins, maxBytes: postBytes }),
+    fetchDocument: createDocumentFetcher({ ...deps, origins, maxBytes: postBytes }),
   }
   const askers = createRateLimiter(now, askerPace)
   const actors = createRemoteActors({ fetchDocument, cache, origins, now })
   // An author of several posts at once is asked about once.
-  const confirm = oncePerKey((_id, actor: RemoteActor) => confirmHandle({ fetchDocument, cache }, actor))
+  const confirm = shareRunningCalls((_id, actor: RemoteActor) => confirmHandle({ fetchDocument, cache }, actor))
   return {
     keys: createRemoteKeys({ fetchDocument, actors, cache, origins }),
     actor: actors.find,
     refreshActor: actors.refresh,
     handle: (actor) => confirm(actor.id, actor),
     known: cache.actor,
-    post: oncePerKey((iri, asker?: string) => findRemotePost({ ...posts, askers }, iri, asker)),
+    post: shareRunningCalls((iri, asker?: string) => findRemotePost({ ...posts, askers }, iri, asker)),
   }
 }
 
 /** A post that any sender may have us ask for says nothing about the actor or the key that has the same address. */
-function withPostKeys({ absent, keepAbsent }: RemotePostDeps['cache']): RemotePostDeps['cache'] {
+function prefixPostCacheKeys({ absent, keepAbsent }: RemotePostDeps['cache']): RemotePostDeps['cache'] {
   const postCacheKey = (iri: string): string => `post ${iri}`
   return {
     absent: (iri) => absent(postCacheKey(iri)),
@@ -118,13 +118,13 @@ const unreachableMs = 60_000
 
 /** `gone` also where a Tombstone stands in its place. `asker`: the host that made us ask, where one did. */
 async function findRemotePost(deps: RemotePostDeps, iri: string, asker?: string): Promise<PostOutcome> {
-  if (!isSafeIri(iri, deps.origins)) return refuseRemote('unsafe_url')
+  if (!isSafeIri(iri, deps.origins)) return toRemoteRefusal('unsafe_url')
   const absent = await deps.cache.absent(iri)
   if (absent !== undefined) return absent
   const { host } = new URL(iri)
   const isForeign = asker !== undefined && asker !== host
-  if (isForeign && deps.askers.take(`${asker} ${host}`) !== undefined) return refuseRemote('too_often')
-  if (deps.pace.take(host) !== undefined) return refuseRemote('too_often')
+  if (isForeign && deps.askers.take(`${asker} ${host}`) !== undefined) return toRemoteRefusal('too_often')
+  if (deps.pace.take(host) !== undefined) return toRemoteRefusal('too_often')
   const outcome = await fetchPost(deps, iri)
   if (outcome.kind === 'unreachable') await deps.cache.keepAbsent(iri, outcome, unreachableMs)
   else if (outcome.kind !== 'found') await deps.cache.keepAbsent(iri, outcome)
@@ -137,7 +137,7 @@ async function fetchPost({ fetchDocument }: RemotePostDeps, iri: string): Promis
   const { json, url } = fetched
   // Only a server's own word counts, about nothing but what it was asked for.
   if (typeof json['id'] !== 'string' || !isSameIri(json['id'], iri) || !isSameOrigin(url, iri))
-    return refuseRemote('wrong_id')
+    return toRemoteRefusal('wrong_id')
   return json['type'] === 'Tombstone' ? { kind: 'gone' } : { kind: 'found', post: json }
 }
 
@@ -158,7 +158,7 @@ export type KeyDeps = {
 
 function createRemoteKeys(deps: KeyDeps): RemoteKeys {
   const { cache } = deps
-  const load = oncePerKey(async (keyId: string): Promise<KeyOutcome> => {
+  const load = shareRunningCalls(async (keyId: string): Promise<KeyOutcome> => {
     const found = await loadKey(deps, keyId)
     if (found.kind !== 'found') {
       await cache.keepAbsent(keyId, found)
@@ -171,12 +171,12 @@ function createRemoteKeys(deps: KeyDeps): RemoteKeys {
   const findCachedKey = async (keyId: string): Promise<KeyOutcome | undefined> => {
     const owner = await cache.owner(keyId)
     const actor = owner === undefined ? undefined : await cache.actor(owner)
-    const key = actor === undefined ? undefined : selectKey(actor, keyId)
+    const key = actor === undefined ? undefined : selectActorKey(actor, keyId)
     if (actor !== undefined && key !== undefined) return { kind: 'found', key, actor }
     return cache.absent(keyId)
   }
   const findRemoteKey = async (keyId: string): Promise<KeyOutcome> => {
-    if (!isSafeIri(keyId, deps.origins)) return refuseRemote('unsafe_url')
+    if (!isSafeIri(keyId, deps.origins)) return toRemoteRefusal('unsafe_url')
     const found = await findCachedKey(keyId)
     if (found !== undefined) return found
     await cache.mayAsk(keyId)
@@ -185,7 +185,7 @@ function createRemoteKeys(deps: KeyDeps): RemoteKeys {
   return {
     find: findRemoteKey,
     async refresh(keyId) {
-      if (!isSafeIri(keyId, deps.origins)) return refuseRemote('unsafe_url')
+      if (!isSafeIri(keyId, deps.origins)) return toRemoteRefusal('unsafe_url')
       if (await cache.mayAsk(keyId)) return load(keyId)
       const owner = await cache.owner(keyId)
       if (owner !== undefined) cache.recall(owner)
@@ -199,13 +199,13 @@ async function loadKey(deps: KeyDeps, keyId: string): Promise<KeyOutcome> {
   const fetched = await deps.fetchDocument(url)
   if (fetched.kind !== 'document') return fetched
   const claim = readKeyClaim(fetched.json, keyId)
-  if (claim === undefined) return refuseRemote('not_a_key')
+  if (claim === undefined) return toRemoteRefusal('not_a_key')
   // No other server is asked: the host of the key would choose which.
-  if (!isSameOrigin(claim.owner, keyId) || !isSameOrigin(fetched.url, keyId)) return refuseRemote('foreign_key')
+  if (!isSameOrigin(claim.owner, keyId) || !isSameOrigin(fetched.url, keyId)) return toRemoteRefusal('foreign_key')
   const owner = isActor(fetched.json)
     ? await deps.actors.read(fetched, url)
     : await deps.actors.load(documentUrl(claim.owner))
-  return owner.kind === 'found' ? listedKey(owner, claim, keyId) : owner
+  return owner.kind === 'found' ? findListedKey(owner, claim, keyId) : owner
 }
 
 type Claim = { readonly owner: string; readonly key: Fields | undefined }
@@ -220,24 +220,24 @@ function readKeyClaim(document: Fields, keyId: string): Claim | undefined {
 }
 
 /** Old servers sign in the name of the actor itself (activitypub-express): it means the one key such an actor has. */
-function selectKey({ id: owner, keys }: RemoteActor, keyId: string): RemoteKey | undefined {
+function selectActorKey({ id: owner, keys }: RemoteActor, keyId: string): RemoteKey | undefined {
   const named = keys.find(({ id }) => id === keyId)
   return named ?? (keyId === owner && keys.length === 1 ? keys[0] : undefined)
 }
 
-async function listedKey(
+async function findListedKey(
   owner: Extract<FreshActor, { kind: 'found' }>,
   claim: Claim,
   keyId: string,
 ): Promise<{ readonly kind: 'found'; readonly key: RemoteKey; readonly actor: RemoteActor } | Absent> {
   const { actor, references } = owner
-  if (actor.id !== claim.owner) return refuseRemote('wrong_id')
-  const key = selectKey(actor, keyId)
+  if (actor.id !== claim.owner) return toRemoteRefusal('wrong_id')
+  const key = selectActorKey(actor, keyId)
   if (key !== undefined) return { kind: 'found', key, actor }
   // The actor names the key and leaves it to the key's own document what it is.
-  if (!references.includes(keyId) || claim.key === undefined) return refuseRemote('key_not_listed')
+  if (!references.includes(keyId) || claim.key === undefined) return toRemoteRefusal('key_not_listed')
   const alone = await readListedKey(claim.key)
-  if (alone?.id !== keyId || alone.owner !== actor.id) return refuseRemote('key_not_listed')
+  if (alone?.id !== keyId || alone.owner !== actor.id) return toRemoteRefusal('key_not_listed')
   const whole: RemoteKey = { ...alone, owner: actor.id }
   return { kind: 'found', key: whole, actor: { ...actor, keys: [...actor.keys, whole] } }
 }

@@ -16,8 +16,8 @@ import {
   readBlockList,
   writeBlockList,
 } from './block-list-csv.ts'
-import { isImported, maxRowsAtOnce } from './blocks.ts'
-import { doneResult, escapeControlChars, listResult, pickFlags } from './command-output.ts'
+import { isRowImported, maxRowsAtOnce } from './blocks.ts'
+import { escapeControlChars, listResult, operationDoneResult, pickGivenFlags } from './command-output.ts'
 import { pageFlags } from './commands.ts'
 
 // `blocks import` reads a list of servers from a file, in pieces that each are one commit.
@@ -41,9 +41,9 @@ const importBlocksCommand: OperatingCommand = {
   async operate(flags, context) {
     const list = readBlockList(await context.readText(String(flags['file']), maxListChars))
     const all = flags['all'] === true
-    const counts = await importInPieces(
+    const counts = await importBlocksInBatches(
       context,
-      list.rows.filter((row) => isImported(row, all)),
+      list.rows.filter((row) => isRowImported(row, all)),
       flags['dry-run'] === true,
     )
     return reportImport(list, all, counts, flags['dry-run'] === true)
@@ -52,7 +52,11 @@ const importBlocksCommand: OperatingCommand = {
 
 type Counts = { readonly added: number; readonly already: number; readonly followers: number }
 
-async function importInPieces(context: OperatingContext, rows: readonly BlockRow[], dryRun: boolean): Promise<Counts> {
+async function importBlocksInBatches(
+  context: OperatingContext,
+  rows: readonly BlockRow[],
+  dryRun: boolean,
+): Promise<Counts> {
   const counts = { added: 0, already: 0, followers: 0 }
   for (let at = 0; at < rows.length; at += maxRowsAtOnce) {
     const piece = rows.slice(at, at + maxRowsAtOnce)
@@ -71,7 +75,7 @@ async function importInPieces(context: OperatingContext, rows: readonly BlockRow
 }
 
 function reportImport({ rows, refused }: BlockList, all: boolean, counts: Counts, isDryRun: boolean): CommandResult {
-  const left = rows.filter((row) => !isImported(row, all))
+  const left = rows.filter((row) => !isRowImported(row, all))
   const lines = [
     `${isDryRun ? 'Would be blocked' : 'Blocked'}: ${counts.added}; blocked before: ${counts.already}; followers ${isDryRun ? 'to go' : 'removed'}: ${counts.followers}.`,
     ...(left.length === 0
@@ -107,7 +111,7 @@ const list: OperatingCommand = {
   examples: ['parley activitypub blocks list', 'parley activitypub blocks list --json'],
   flags: pageFlags,
   async operate(flags, context) {
-    const { value, ...answer } = await context.operate('blocks.list', pickFlags(flags, 'limit', 'after'))
+    const { value, ...answer } = await context.operate('blocks.list', pickGivenFlags(flags, 'limit', 'after'))
     const settings = (value['settings'] ?? []) as readonly string[]
     const fixed = settings.map((peer) => ({ peer, severity: 'suspend', since: 'settings', comment: '' }))
     const blocks = [...fixed, ...((value['blocks'] ?? []) as readonly JsonObject[])]
@@ -125,7 +129,7 @@ const add: OperatingCommand = {
   examples: ["parley activitypub blocks add bad.example --comment 'spam'"],
   flags: { ...peerFlag, comment: { type: 'string', description: 'Why, for you and the readers of your list' } },
   async operate(flags, context) {
-    const input = pickFlags(flags, 'peer', 'comment')
+    const input = pickGivenFlags(flags, 'peer', 'comment')
     const first = await context.operate('blocks.add', input)
     let followers = Number(first.value['followers'])
     let last = first
@@ -136,7 +140,7 @@ const add: OperatingCommand = {
     const value = { ...first.value, followers, isComplete: last.value['isComplete'] ?? true }
     const words = first.value['added'] === 0 ? 'You had blocked it before' : 'Blocked, within half a minute everywhere'
     const text = `${words}; ${followers} followers removed.`
-    return { ...doneResult({ ...first, value }, { ...context, isOffline: false }, text), text }
+    return { ...operationDoneResult({ ...first, value }, { ...context, isOffline: false }, text), text }
   },
 }
 
@@ -147,8 +151,8 @@ const remove: OperatingCommand = {
   flags: peerFlag,
   confirm: ({ peer }: CommandFlags) => `Let ${String(peer)} in again?`,
   operate: async (flags, context) =>
-    doneResult(
-      await context.operate('blocks.remove', pickFlags(flags, 'peer')),
+    operationDoneResult(
+      await context.operate('blocks.remove', pickGivenFlags(flags, 'peer')),
       { ...context, isOffline: false },
       'Let in again, within half a minute.',
     ),

@@ -44,9 +44,9 @@ export function blockOperations(deps: BlockDeps): Operations {
     },
     async 'blocks.remove'(input, { at }) {
       const { peer } = parseOperationInput(peerShape, input, who)
-      if ((await records.get(blockFamilies.peer, peer)) === undefined) throw notListed(listed, peer)
+      if ((await records.get(blockFamilies.peer, peer)) === undefined) throw notBlockedError(listed, peer)
       const effects: readonly RecordWrite[] = [{ kind: 'remove', family: blockFamilies.peer, key: peer }]
-      return { value: { peer }, change: await blockChange('peer_unblocked', [peer], effects, at) }
+      return { value: { peer }, change: await createBlockChange('peer_unblocked', [peer], effects, at) }
     },
     'blocks.import': (input, { at }) => importBlocks(deps, input, at),
     async 'blocks.export'(input) {
@@ -66,7 +66,7 @@ function parseBlock({ severity, comment }: JsonObject): { readonly severity: str
   return { severity: typeof severity === 'string' ? severity : 'suspend', comment: String(comment ?? '') }
 }
 
-function notListed(listed: readonly string[], peer: string): GatewayError {
+function notBlockedError(listed: readonly string[], peer: string): GatewayError {
   return listed.includes(peer)
     ? new GatewayError(
         'bad_request',
@@ -116,11 +116,11 @@ async function addBlocks(deps: BlockDeps, blocks: readonly NewBlock[], at: strin
     ),
     ...leaving,
   ]
-  return { value, change: await blockChange('peer_blocked', peers, effects, at) }
+  return { value, change: await createBlockChange('peer_blocked', peers, effects, at) }
 }
 
 /** Every replica reads the list again once it has another version. */
-async function blockChange(
+async function createBlockChange(
   reason: string,
   peers: readonly string[],
   effects: readonly RecordWrite[],
@@ -147,7 +147,7 @@ async function listBlockedFollowers(records: Pick<Records, 'list'>, turnedAway: 
     for (let pages = 0; pages < maxPages; pages += 1) {
       const page = await records.list(family, { limit: pageSize, ...(after === undefined ? {} : { after }) })
       for (const { key, value } of page) {
-        if (!isFrom(turnedAway, value['actor'], value['inbox'])) continue
+        if (!isAnyBlocked(turnedAway, value['actor'], value['inbox'])) continue
         if (count >= atMost) return { effects, count, isComplete: false }
         count += 1
         effects.push({ kind: 'remove', family, key })
@@ -161,7 +161,7 @@ async function listBlockedFollowers(records: Pick<Records, 'list'>, turnedAway: 
   return { effects, count, isComplete: true }
 }
 
-function isFrom(turnedAway: PeerList, ...addresses: readonly unknown[]): boolean {
+function isAnyBlocked(turnedAway: PeerList, ...addresses: readonly unknown[]): boolean {
   return addresses.some((each) => typeof each === 'string' && turnedAway.has(each))
 }
 
@@ -183,8 +183,8 @@ async function importBlocks(deps: BlockDeps, input: JsonObject, at: string): Pro
   const { rows, refused } = readBlockList(csv)
   if (rows.length > maxRowsAtOnce)
     throw new GatewayError('bad_request', `send ${maxRowsAtOnce} rows at once at most, each time with the first line`)
-  const taken = new Map(rows.filter((row) => isImported(row, all)).map((row) => [row.host, row]))
-  const left = rows.filter((row) => !isImported(row, all))
+  const taken = new Map(rows.filter((row) => isRowImported(row, all)).map((row) => [row.host, row]))
+  const left = rows.filter((row) => !isRowImported(row, all))
   const blocks = [...taken.values()].map(({ host: peer, severity, comment }) => ({ peer, severity, comment }))
   const { value, change } = await addBlocks(deps, blocks, at)
   const told = {
@@ -199,6 +199,6 @@ async function importBlocks(deps: BlockDeps, input: JsonObject, at: string): Pro
 }
 
 /** Mastodon's words: `suspend` turns a server away, `silence` hides its people from others, `noop` does neither. */
-export function isImported({ severity }: BlockRow, all: boolean): boolean {
+export function isRowImported({ severity }: BlockRow, all: boolean): boolean {
   return all || severity === 'suspend'
 }

@@ -4,7 +4,7 @@ import type { CommandFlags, CommandResult, OperatingContext } from '../../../src
 import type { JsonObject } from '../../../src/lib/index.ts'
 
 /** Only the flags that were given, by the names that the operation asks for. */
-export function pickFlags(flags: CommandFlags, ...names: readonly string[]): JsonObject {
+export function pickGivenFlags(flags: CommandFlags, ...names: readonly string[]): JsonObject {
   return Object.fromEntries(names.flatMap((name) => (flags[name] === undefined ? [] : [[name, flags[name]]])))
 }
 
@@ -14,7 +14,7 @@ type OperationResponse = Awaited<ReturnType<OperatingContext['operate']>>
 export function listResult({ value }: OperationResponse, { name, columns, none, more }: Listing): CommandResult {
   const rows = (value[name] ?? []) as readonly JsonObject[]
   const next = typeof value['next'] === 'string' ? `\n\nMore: ${more} --after '${value['next']}'` : ''
-  return { value, text: rows.length === 0 ? none : `${inColumns(rows, columns)}${next}` }
+  return { value, text: rows.length === 0 ? none : `${formatColumns(rows, columns)}${next}` }
 }
 
 export type Listing = {
@@ -24,7 +24,7 @@ export type Listing = {
   readonly more: string
 }
 
-function inColumns(rows: readonly JsonObject[], columns: readonly string[]): string {
+function formatColumns(rows: readonly JsonObject[], columns: readonly string[]): string {
   const cells = [
     columns.map((name) => name.toUpperCase()),
     ...rows.map((row) => columns.map((name) => displayCell(row[name]))),
@@ -52,7 +52,11 @@ function displayCell(value: JsonObject[string] | undefined): string {
 }
 
 /** `words`: what was done, for the operator who did it just now. */
-export function doneResult(answer: OperationResponse, { isOffline }: OperatingContext, words: string): CommandResult {
+export function operationDoneResult(
+  answer: OperationResponse,
+  { isOffline }: OperatingContext,
+  words: string,
+): CommandResult {
   const { value, id, isRepeat } = answer
   const later = isOffline ? ' What is to be sent waits for a gateway.' : ''
   const text = isRepeat ? `It had been done before; parley explain ${id} says what.` : `${words}${later}`

@@ -2,7 +2,7 @@
 
 import type { ChannelCommandGroup, CommandFlags, OperatingCommand } from '../../../src/contract/index.ts'
 import type { JsonObject } from '../../../src/lib/index.ts'
-import { doneResult, escapeControlChars, listResult, pickFlags } from './command-output.ts'
+import { escapeControlChars, listResult, operationDoneResult, pickGivenFlags } from './command-output.ts'
 
 const someone = 'https://social.example/users/alice'
 const agentFlag = {
@@ -26,7 +26,7 @@ function listPeopleCommand(group: 'requests' | 'followers', description: string,
     examples: [command, `${command} --agent concierge --json`],
     flags: { ...pageFlags, ...agentFlag },
     async operate(flags, context) {
-      const answer = await context.operate(`${group}.list`, pickFlags(flags, 'limit', 'after', 'agent'))
+      const answer = await context.operate(`${group}.list`, pickGivenFlags(flags, 'limit', 'after', 'agent'))
       return listResult(answer, { name: group, columns: ['agent', 'actor', 'since'], none, more: command })
     },
   }
@@ -39,7 +39,11 @@ function decideRequestCommand(verb: 'accept' | 'reject', description: string, wo
     examples: [`parley activitypub requests ${verb} ${someone}`],
     flags: actorFlags,
     operate: async (flags, context) =>
-      doneResult(await context.operate(`requests.${verb}`, pickFlags(flags, 'actor', 'agent')), context, words),
+      operationDoneResult(
+        await context.operate(`requests.${verb}`, pickGivenFlags(flags, 'actor', 'agent')),
+        context,
+        words,
+      ),
   }
 }
 
@@ -50,8 +54,8 @@ const removal: OperatingCommand = {
   flags: actorFlags,
   confirm: ({ actor }: CommandFlags) => `Remove ${String(actor)} as a follower?`,
   operate: async (flags, context) =>
-    doneResult(
-      await context.operate('followers.remove', pickFlags(flags, 'actor', 'agent')),
+    operationDoneResult(
+      await context.operate('followers.remove', pickGivenFlags(flags, 'actor', 'agent')),
       context,
       'Removed; their server is told.',
     ),
@@ -96,7 +100,7 @@ const listPostsCommand: OperatingCommand = {
     private: { type: 'boolean', description: 'Show the words of direct posts, too' },
   },
   async operate(flags, context) {
-    const answer = await context.operate('posts.list', pickFlags(flags, 'limit', 'after', 'agent', 'private'))
+    const answer = await context.operate('posts.list', pickGivenFlags(flags, 'limit', 'after', 'agent', 'private'))
     const columns = ['published', 'visibility', 'id', 'words']
     return listResult(answer, {
       name: 'posts',
@@ -113,9 +117,9 @@ const editPostCommand: OperatingCommand = {
   examples: [`parley activitypub posts edit ${examplePostId} 'The train leaves at **nine**.'`],
   flags: { ...postIdFlag, markdown: { type: 'positional', required: true, description: 'The new words, as Markdown' } },
   async operate(flags, context) {
-    const answer = await context.operate('posts.edit', pickFlags(flags, 'id', 'markdown'))
+    const answer = await context.operate('posts.edit', pickGivenFlags(flags, 'id', 'markdown'))
     if (answer.value['isChanged'] === false) return { value: answer.value, text: 'It says that already.' }
-    return doneResult(answer, context, `Changed; told to ${String(answer.value['told'])} inboxes.`)
+    return operationDoneResult(answer, context, `Changed; told to ${String(answer.value['told'])} inboxes.`)
   },
 }
 
@@ -126,8 +130,8 @@ const deletePostCommand: OperatingCommand = {
   flags: postIdFlag,
   confirm: ({ id }: CommandFlags) => `Take ${String(id)} back? It cannot be undone.`,
   async operate(flags, context) {
-    const answer = await context.operate('posts.delete', pickFlags(flags, 'id'))
-    return doneResult(answer, context, `Taken back; told to ${String(answer.value['told'])} inboxes.`)
+    const answer = await context.operate('posts.delete', pickGivenFlags(flags, 'id'))
+    return operationDoneResult(answer, context, `Taken back; told to ${String(answer.value['told'])} inboxes.`)
   },
 }
 
@@ -150,7 +154,7 @@ const listReportsCommand: OperatingCommand = {
   examples: ['parley activitypub reports list', 'parley activitypub reports list --closed'],
   flags: { ...pageFlags, closed: { type: 'boolean', description: 'Those that were closed instead' } },
   async operate(flags, context) {
-    const input = { ...pickFlags(flags, 'limit', 'after'), closed: flags['closed'] === true }
+    const input = { ...pickGivenFlags(flags, 'limit', 'after'), closed: flags['closed'] === true }
     const more = `parley activitypub reports list${input.closed ? ' --closed' : ''}`
     const columns = ['id', 'at', 'reporter', 'agents', 'complaint']
     return listResult(await context.operate('reports.list', input), {
@@ -168,8 +172,8 @@ const showReportCommand: OperatingCommand = {
   examples: [`parley activitypub reports show ${exampleReportId}`],
   flags: reportIdFlag,
   async operate(flags, context) {
-    const { value } = await context.operate('reports.show', pickFlags(flags, 'id'))
-    return { value, text: reportDetails((value['report'] ?? {}) as JsonObject) }
+    const { value } = await context.operate('reports.show', pickGivenFlags(flags, 'id'))
+    return { value, text: formatReportDetails((value['report'] ?? {}) as JsonObject) }
   },
 }
 
@@ -179,10 +183,10 @@ const closeReportCommand: OperatingCommand = {
   examples: [`parley activitypub reports close ${exampleReportId}`],
   flags: reportIdFlag,
   operate: async (flags, context) =>
-    doneResult(await context.operate('reports.close', pickFlags(flags, 'id')), context, 'Closed.'),
+    operationDoneResult(await context.operate('reports.close', pickGivenFlags(flags, 'id')), context, 'Closed.'),
 }
 
-function reportDetails({ posts, agents, about: _, complaint, ...facts }: JsonObject): string {
+function formatReportDetails({ posts, agents, about: _, complaint, ...facts }: JsonObject): string {
   const names = (Array.isArray(agents) ? agents : []).map(String).join(', ')
   const lines = Object.entries({ ...facts, agents: names || null }).map(
     ([name, value]) => `${name.padEnd(10)} ${String(value ?? '-')}`,
@@ -218,11 +222,15 @@ const rotate: OperatingCommand = {
   confirm: ({ owner }) => `Make new keys for ${String(owner)}?`,
   async operate(flags, context) {
     const answer = await context.operate('keys.rotate', {
-      ...pickFlags(flags, 'owner'),
+      ...pickGivenFlags(flags, 'owner'),
       again: flags['again'] === true,
     })
     const { key, told } = answer.value
-    return doneResult(answer, context, `The key is ${String(key)} from now on; servers that are told: ${String(told)}.`)
+    return operationDoneResult(
+      answer,
+      context,
+      `The key is ${String(key)} from now on; servers that are told: ${String(told)}.`,
+    )
   },
 }
 

@@ -6,15 +6,15 @@ import { GatewayError, type JsonObject } from '../../../src/lib/index.ts'
 import {
   answerFollow,
   type FollowRecord,
-  followerEffects,
   followerKey,
-  followRound,
+  followerWrites,
+  followRequestPeriod,
   ownFamilies,
   parseFollow,
   peerFamilies,
   peerKey,
 } from '../wire/records.ts'
-import { knownAgent, type OperateDeps, pageShape, parseOperationInput, shortText } from './operation-input.ts'
+import { type OperateDeps, pageShape, parseOperationInput, requireKnownAgent, shortText } from './operation-input.ts'
 
 const noFollower = 'there is no follower of this name; list them with parley activitypub followers'
 
@@ -39,7 +39,7 @@ function removeFollower({ places }: OperateDeps, asker: FollowRecord): Operation
     value: { agent, actor },
     change: {
       reason: 'follower_removed',
-      deliveryId: `followers.remove ${agent} ${actor} ${follow} ${followRound(askedAt)}`,
+      deliveryId: `followers.remove ${agent} ${actor} ${follow} ${followRequestPeriod(askedAt)}`,
       subject: actor,
       recordWrites: effects,
       protocolReplies: [answerFollow(places.actor(agent), asker, 'Reject')],
@@ -79,7 +79,7 @@ async function findFollowRecord(
   none: string,
 ): Promise<FollowRecord> {
   const { actor, agent } = parseOperationInput(whoShape, input, 'give actor as the list shows it')
-  const agents = agent === undefined ? deps.agents().map(({ slug }) => slug) : [knownAgent(deps, agent)]
+  const agents = agent === undefined ? deps.agents().map(({ slug }) => slug) : [requireKnownAgent(deps, agent)]
   const found = await Promise.all(
     agents.map(async (each) => {
       const value = await deps.records.get(family, peerKey(each, actor))
@@ -118,9 +118,9 @@ function decideFollowRequest({ places }: OperateDeps, asker: FollowRecord, type:
     value: { agent, actor, decision: isAccepted ? 'accepted' : 'rejected' },
     change: {
       reason: isAccepted ? 'follow_accepted' : 'follow_rejected',
-      deliveryId: `requests.decide ${agent} ${actor} ${follow} ${followRound(askedAt)}`,
+      deliveryId: `requests.decide ${agent} ${actor} ${follow} ${followRequestPeriod(askedAt)}`,
       subject: actor,
-      recordWrites: [...(isAccepted ? followerEffects(asker) : []), settled],
+      recordWrites: [...(isAccepted ? followerWrites(asker) : []), settled],
       protocolReplies: [answerFollow(places.actor(agent), asker, type)],
     },
   }

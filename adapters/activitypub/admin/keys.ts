@@ -3,13 +3,13 @@ import * as z from 'zod'
 import { isOrderKey, type Operations } from '../../../src/contract/index.ts'
 import { GatewayError, type JsonObject } from '../../../src/lib/index.ts'
 import { listFollowerInboxes } from '../deliver/expand-recipients.ts'
-import { agentDocument, agentOwner, instanceOwner } from '../documents/actor-document.ts'
+import { agentDocument, agentKeyOwner, instanceKeyOwner } from '../documents/actor-document.ts'
 import { agentStatus } from '../documents/document-deps.ts'
 import type { KeyRing } from '../signatures/own-keys.ts'
 import { publicAudience } from '../wire/activity.ts'
 import type { InboxCall } from '../wire/delivery.ts'
 import type { ProtocolReply } from '../wire/records.ts'
-import { knownAgent, type OperateDeps, parseOperationInput, shortText } from './operation-input.ts'
+import { type OperateDeps, parseOperationInput, requireKnownAgent, shortText } from './operation-input.ts'
 
 const ownerShape = z.object({ owner: shortText, again: z.boolean().default(false) })
 /** An operator who got no answer asks again, and means the same keys. */
@@ -22,15 +22,15 @@ export function keyOperations(deps: OperateDeps): Operations {
   return {
     async 'keys.rotate'(input) {
       const { owner: name, again } = parseOperationInput(ownerShape, input, 'give owner: an agent, or instance')
-      const agent = name === 'instance' ? undefined : knownAgent(deps, name)
-      const owner = agent === undefined ? instanceOwner(places) : agentOwner(places, agent)
+      const agent = name === 'instance' ? undefined : requireKnownAgent(deps, name)
+      const owner = agent === undefined ? instanceKeyOwner(places) : agentKeyOwner(places, agent)
       const { generation, sinceMs, effect, ring } = await keys.rotation(owner)
       if (!again && now() - sinceMs < sameMs)
         throw new GatewayError(
           'conflict',
           'new keys were made a moment ago; to make them once more add --again (again: true)',
         )
-      const sends = agent === undefined ? [] : await keyChangeUpdates(deps, agent, ring, generation)
+      const sends = agent === undefined ? [] : await renderKeyChangeUpdates(deps, agent, ring, generation)
       return {
         value: { owner: name, actor: owner.actor, key: ring.rsa.id, generation, told: sends.length },
         change: {
@@ -45,7 +45,7 @@ export function keyOperations(deps: OperateDeps): Operations {
 }
 
 /** The actor as it is from now on, once to each server that follows. */
-async function keyChangeUpdates(
+async function renderKeyChangeUpdates(
   deps: OperateDeps,
   agent: string,
   ring: KeyRing,

@@ -27,7 +27,7 @@ export function parseOperationInput<Schema extends z.ZodType>(
 }
 
 /** Of those that are here. */
-export function knownAgent(deps: Parameters<typeof agentStatus>[0], agent: string): string {
+export function requireKnownAgent(deps: Parameters<typeof agentStatus>[0], agent: string): string {
   if (agentStatus(deps, agent).kind === 'here') return agent
   throw new GatewayError('not_found', 'no agent of this name is an actor here; list them with parley agents')
 }

@@ -4,8 +4,8 @@ import * as z from 'zod'
 import type { OperationResult, Operations, Records, RecordWrite, RenderedCall } from '../../../src/contract/index.ts'
 import { GatewayError, type JsonObject, sha256Hex } from '../../../src/lib/index.ts'
 import { htmlToText, parseMarkdown, writeMarkdown } from '../../../src/markdown/index.ts'
-import { deliveryOrderKey, listFollowerInboxes, toInboxes } from '../deliver/expand-recipients.ts'
-import { noteListFamily, noteSubject } from '../documents/own-notes.ts'
+import { deliveryOrderKey, listFollowerInboxes, toInboxCalls } from '../deliver/expand-recipients.ts'
+import { noteListFamily, noteSubjectField } from '../documents/own-notes.ts'
 import { type Note, renderNote } from '../render/note.ts'
 import { deleteNoteActivity, updateNoteActivity } from '../render/note-activity.ts'
 import { noteLengthLimit, prependMentions } from '../render/reply-text.ts'
@@ -21,7 +21,7 @@ import {
   outboxKey,
 } from '../wire/delivery.ts'
 import type { ProtocolReply } from '../wire/records.ts'
-import { knownAgent, type PostDeps, pageShape, parseOperationInput, shortText } from './operation-input.ts'
+import { type PostDeps, pageShape, parseOperationInput, requireKnownAgent, shortText } from './operation-input.ts'
 
 const postShape = z.object({ id: shortText })
 const wordsShape = postShape.extend({ markdown: z.string().max(100_000) })
@@ -84,7 +84,7 @@ async function toPostChange(
   const { id, agent } = post
   const isGone = isTombstone(record.note)
   const name = isGone ? `${id}#delete` : `${id}#update-${record.version}`
-  const subject = noteSubject(record)
+  const subject = noteSubjectField(record)
   const kept: RecordWrite = { kind: 'put', family: noteFamily, key: id, value: record, agent, ...subject }
   const change: NonNullable<OperationResult['change']> = {
     reason: isGone ? 'post_deleted' : 'post_edited',
@@ -118,7 +118,7 @@ async function listPosts(deps: PostDeps, input: JsonObject): Promise<JsonObject>
   const { limit, private: isWhole, agent, after } = parseOperationInput(listShape, input, remedy)
   const page = {
     limit: limit + 1,
-    ...(agent === undefined ? {} : { agent: knownAgent(deps, agent) }),
+    ...(agent === undefined ? {} : { agent: requireKnownAgent(deps, agent) }),
     ...(after === undefined ? {} : { after }),
   }
   const [open, direct] = await Promise.all([
@@ -169,28 +169,33 @@ function renderNoteEdit({ note, recipients }: NoteRecord, markdown: string, limi
   const names = mentionHrefs(note)
   // Whom it calls stays as it was: they stand before the new words, where they are written down already or not.
   const tree = prependMentions(parseMarkdown(dropLeadingNames([...names.keys()], markdown)), [...names.keys()])
-  const recipientPage = (actor: string | undefined) => recipients.find((each) => each.actor === actor)?.url ?? actor
-  const [said, ...more] = renderNote(tree, { limit, hrefOf: (name) => recipientPage(names.get(name)) })
+  const recipientPageUrl = (actor: string | undefined) => recipients.find((each) => each.actor === actor)?.url ?? actor
+  const [said, ...more] = renderNote(tree, { limit, hrefOf: (name) => recipientPageUrl(names.get(name)) })
   return more.length > 0 ? undefined : said
 }
 
 async function editNote(records: Records, record: NoteRecord, said: Note, { agent, at }: Change): Promise<ChangedNote> {
   const version = (record.version ?? 0) + 1
   const source = writeMarkdown({ type: 'root', children: said.blocks })
-  const activity = updateNoteActivity(record, { content: said.html, source, version, updated: updatedTime(record, at) })
+  const activity = updateNoteActivity(record, {
+    content: said.html,
+    source,
+    version,
+    updated: nextUpdatedTime(record, at),
+  })
   // Made above: the object of an Update is the note itself.
   const changed = { ...record, note: activity['object'] as JsonObject, version }
-  return { record: changed, calls: await callsToReaders(records, changed, agent, activity) }
+  return { record: changed, calls: await callsToNoteReaders(records, changed, agent, activity) }
 }
 
 async function deleteNote(records: Records, record: NoteRecord, { agent, at }: Change): Promise<ChangedNote> {
   const { visibility, recipients, audience } = record
   const activity = deleteNoteActivity(record, new Date(at).toISOString())
   const gone = { visibility, recipients, audience, note: activity['object'] as JsonObject }
-  return { record: gone, calls: await callsToReaders(records, gone, agent, activity) }
+  return { record: gone, calls: await callsToNoteReaders(records, gone, agent, activity) }
 }
 
-async function callsToReaders(
+async function callsToNoteReaders(
   records: Records,
   { visibility, recipients, files }: KeptFacts,
   agent: string,
@@ -198,10 +203,10 @@ async function callsToReaders(
 ): Promise<readonly RenderedCall[]> {
   const followers = visibility === 'direct' ? [] : await listFollowerInboxes(records, agent)
   const kept = { visibility, recipients, ...(files === undefined ? {} : { files }) }
-  return toInboxes({ agent, ...kept }, activity, followers, false)
+  return toInboxCalls({ agent, ...kept }, activity, followers, false)
 }
 
-function updatedTime({ note }: NoteRecord, now: number): string {
+function nextUpdatedTime({ note }: NoteRecord, now: number): string {
   const before = Math.max(...[note['published'], note['updated'] ?? ''].map((at) => Date.parse(String(at)) || 0))
   return new Date(Math.max(now, before + 1)).toISOString()
 }

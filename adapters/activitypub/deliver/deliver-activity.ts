@@ -3,7 +3,7 @@
 import type { Attempt, DeliveryOutcome, Records, TtlStore } from '../../../src/contract/index.ts'
 import type { JsonObject, SafeFetch, SafeFetchResult } from '../../../src/lib/index.ts'
 import { createNoteStore, type StoreNote } from '../documents/own-notes.ts'
-import { type ProofKey, withProof } from '../signatures/integrity-proof.ts'
+import { addProof, type ProofKey } from '../signatures/integrity-proof.ts'
 import { encodeUtf8 } from '../signatures/key-material.ts'
 import { type SignatureScheme, type SigningKey, signedHeaders } from '../signatures/sign-request.ts'
 import { type ActivityPubCall, followerFamily, type InboxCall, type KeptFacts } from '../wire/delivery.ts'
@@ -33,8 +33,8 @@ export function deliverActivityPub(
   deps: DeliverDeps,
 ): (call: ActivityPubCall, attempt: Attempt) => Promise<DeliveryOutcome> {
   const desk = {
-    hosts: createRemoteServers(deps),
-    gone: createGoneInboxes(deps),
+    hosts: createHostStates(deps),
+    gone: createGoneInboxCounter(deps),
     keepNote: createNoteStore(deps.records),
   }
   return async (given, attempt) => {
@@ -63,8 +63,8 @@ async function deliverToInbox(
   if (keys === undefined) return { kind: 'retry', reason: 'keys_unavailable' }
   const { meaning, knock } = await sendWithFallback(deps, { call, attempt, keys, host })
   // New keys were made while it was under way: a server that fetched our document meanwhile found only those.
-  const isOutdated = async () => (await deps.ownKeysOf(call.agent)).rsa.id !== keys.rsa.id
-  if (meaning.kind === 'unread' && (await isOutdated().catch(() => true)))
+  const areKeysReplaced = async () => (await deps.ownKeysOf(call.agent)).rsa.id !== keys.rsa.id
+  if (meaning.kind === 'unread' && (await areKeysReplaced().catch(() => true)))
     return { kind: 'retry', reason: 'keys_changed' }
   return recordDelivery(desk, { call, origin, host }, meaning, knock)
 }
@@ -124,7 +124,7 @@ function addIntegrityProof(
   { ed25519 }: AgentKeys,
   nowMs: number,
 ): JsonObject | Promise<JsonObject> {
-  return ed25519 === undefined ? activity : withProof(activity, ed25519, nowMs)
+  return ed25519 === undefined ? activity : addProof(activity, ed25519, nowMs)
 }
 
 async function recordDelivery(
@@ -172,15 +172,15 @@ const later: ReadonlySet<number> = new Set([408, 425, 429, 503])
 
 function classifyDelivery(outcome: SafeFetchResult, knock: SignatureScheme, nowMs: number): DeliveryMeaning {
   // An address inside a private network, or a redirect: it is not asked again.
-  if (outcome.kind === 'refused') return { kind: 'other', outcome: refusedDelivery(`inbox_${outcome.reason}`) }
+  if (outcome.kind === 'refused') return { kind: 'other', outcome: refusedOutcome(`inbox_${outcome.reason}`) }
   // The ids are the same on every try, so that the server recognises a second delivery.
   if (outcome.kind === 'failed')
     return { kind: 'failed', outcome: { kind: 'retry', reason: `inbox_${outcome.reason}` } }
   const { status, headers } = outcome.response
   if (status >= 200 && status < 300) return { kind: 'taken' }
   const reason = `inbox_http_${status}`
-  if (status === 401 || status === 403 || status === 400) return { kind: 'unread', outcome: refusedDelivery(reason) }
-  if (status === 404 || status === 410) return { kind: 'gone', outcome: refusedDelivery('inbox_gone') }
+  if (status === 401 || status === 403 || status === 400) return { kind: 'unread', outcome: refusedOutcome(reason) }
+  if (status === 404 || status === 410) return { kind: 'gone', outcome: refusedOutcome('inbox_gone') }
   const afterMs = parseRetryAfter(headers.get('retry-after'), nowMs)
   const retry: DeliveryOutcome = {
     kind: 'retry',
@@ -188,12 +188,12 @@ function classifyDelivery(outcome: SafeFetchResult, knock: SignatureScheme, nowM
     ...(afterMs === undefined ? {} : { afterMs, scope: 'conversation' }),
   }
   if (later.has(status)) return { kind: afterMs === undefined && status === 503 ? 'failed' : 'other', outcome: retry }
-  if (status < 500) return { kind: 'other', outcome: refusedDelivery(reason) }
+  if (status < 500) return { kind: 'other', outcome: refusedOutcome(reason) }
   // Some servers fail on a signature of the new form.
   return { kind: knock === 'rfc9421' ? 'unread' : 'failed', outcome: retry }
 }
 
-function refusedDelivery(reason: string): DeliveryOutcome {
+function refusedOutcome(reason: string): DeliveryOutcome {
   return { kind: 'refused', reason }
 }
 
@@ -233,7 +233,7 @@ const longestRestMs = 60 * 60_000
 /** The draft first: most servers read nothing else, and all read it. */
 const unknownServer: RemoteServerState = { knock: 'cavage', failures: 0, restsUntil: 0 }
 
-function createRemoteServers({
+function createHostStates({
   ttlStore,
   now,
 }: {
@@ -293,7 +293,7 @@ interface GoneInboxes {
   holds(call: InboxCall): Promise<boolean>
 }
 
-function createGoneInboxes({
+function createGoneInboxCounter({
   ttlStore,
   records,
 }: {
@@ -307,7 +307,7 @@ function createGoneInboxes({
     },
     async holds(call) {
       const keeps = call['keeps'] as KeptFacts | undefined
-      const isForSomebody = keeps === undefined || keeps.recipients.some((each) => hasInbox(each, call.inbox))
+      const isForSomebody = keeps === undefined || keeps.recipients.some((each) => isInboxOf(each, call.inbox))
       return isForSomebody ? false : (await ttlStore.read(goneInboxFamily, call.inbox)) !== undefined
     },
   }
@@ -324,7 +324,7 @@ async function removeFollowers(records: Records, inbox: string): Promise<void> {
   }
 }
 
-function hasInbox(
+function isInboxOf(
   { inbox, shared_inbox }: { readonly inbox: string; readonly shared_inbox: string | null },
   at: string,
 ): boolean {

@@ -45,18 +45,18 @@ export function createRecipientExpander(
       if (visibility !== 'direct' && !followers.has(agent))
         followers.set(agent, await listFollowerInboxes(deps.records, agent))
       const seed = deps.newId()
-      const naming = await nameNote(deps, call, seed, before)
-      const writtenAs = async (draft: DraftCall, others: readonly Recipient[]) => {
-        const named = await nameFiles(draft, { ...naming, seed })
-        return toInboxes(named, createNoteActivity(named, naming), others, rendered.primary)
+      const naming = await assignNoteIri(deps, call, seed, before)
+      const draftToNoteCalls = async (draft: DraftCall, others: readonly Recipient[]) => {
+        const named = await assignFileUrls(draft, { ...naming, seed })
+        return toInboxCalls(named, createNoteActivity(named, naming), others, rendered.primary)
       }
       before = { id: naming.id, context: naming.after?.context ?? contextIri(naming.id) }
       const others = followers.get(agent) ?? []
       const { question } = rendered
-      const asked = await writtenAs(call, others)
+      const asked = await draftToNoteCalls(call, others)
       // Without its question it is the same note, for the same people.
       const draft = question?.otherwise as DraftCall | null | undefined
-      const unasked = draft ? await writtenAs({ ...draft, recipients: call.recipients }, others) : []
+      const unasked = draft ? await draftToNoteCalls({ ...draft, recipients: call.recipients }, others) : []
       for (const [at, each] of asked.entries())
         expanded.push(question ? { ...each, question: { ...question, otherwise: unasked[at]?.call ?? null } } : each)
     }
@@ -64,7 +64,7 @@ export function createRecipientExpander(
   }
 }
 
-async function nameNote(
+async function assignNoteIri(
   { origin, now }: ExpandDeps,
   draft: DraftCall,
   seed: string,
@@ -126,7 +126,7 @@ export async function draftToInboxCall(
     const known = (await deps.records.get(noteFamily, id))?.['note']
     const said = typeof known === 'object' && known !== null && 'published' in known ? known['published'] : undefined
     const published = typeof said === 'string' ? said : new Date(deps.now()).toISOString()
-    const named = await nameFiles(draft, { id, seed: clientId, origin: deps.origin })
+    const named = await assignFileUrls(draft, { id, seed: clientId, origin: deps.origin })
     return noteCall(named, createNoteActivity(named, { origin: deps.origin, id, published }), author.inbox, false)
   } catch {
     return undefined
@@ -138,7 +138,7 @@ export async function draftToInboxCall(
 const nameLength = 32
 
 /** `seed`: secret, and the same on every try. */
-async function nameFiles(
+async function assignFileUrls(
   draft: DraftCall,
   { id, seed, origin }: { readonly id: string; readonly seed: string; readonly origin: string },
 ): Promise<DraftCall & { readonly files?: readonly NoteFile[] }> {
@@ -180,7 +180,7 @@ function noteCall(told: Told, activity: JsonObject, inbox: string, isShared: boo
 }
 
 /** Public and unlisted notes go once to each server; a direct one only to its recipients. The first is the person who is answered. */
-export function toInboxes(
+export function toInboxCalls(
   told: Told,
   activity: JsonObject,
   followers: readonly Recipient[],
@@ -201,7 +201,7 @@ export function toInboxes(
 type Expand = (calls: readonly RenderedCall[]) => Promise<readonly RenderedCall[]>
 
 /** Inboxes that are not known yet are asked for; recipients that cannot be found are left out. Then each goes out in order by itself. */
-export function expandResolved(remote: Pick<RemoteLookup, 'actor'>, expand: Expand): Expand {
+export function expandAfterResolving(remote: Pick<RemoteLookup, 'actor'>, expand: Expand): Expand {
   return async (calls) => {
     const found = await Promise.all(
       calls.map(async (rendered) => {
@@ -236,12 +236,12 @@ async function resolveInboxes(
 /** By the person it is for, where there is one; else by where it goes. */
 export function deliveryOrderKey({ call, orderKey }: RenderedCall): string {
   const { agent, inbox } = call as InboxCall
-  const person = addressedPerson(call as InboxCall)
+  const person = findAddressedPerson(call as InboxCall)
   return person === undefined ? `${agent} ${orderKey ?? inbox}` : personOrderKey(agent, person)
 }
 
 /** Whom it answers or names, if it goes to them. */
-function addressedPerson({ inbox, ...call }: InboxCall): string | undefined {
+function findAddressedPerson({ inbox, ...call }: InboxCall): string | undefined {
   const keeps = (call as JsonObject)['keeps'] as KeptFacts | undefined
   return keeps?.recipients.find((each) => each.inbox === inbox || each.shared_inbox === inbox)?.actor
 }
@@ -253,7 +253,7 @@ export type BlockCheckDeps = { readonly closedRooms: ChannelDeps['closedRooms'];
 /** Asked right before it leaves: a block, theirs or the operator's, may have come since it was queued. */
 export function deliverUnlessBlocked({ closedRooms, blocks }: BlockCheckDeps, deliver: Deliver): Deliver {
   return async (call, attempt) => {
-    const person = call.op === 'deliver' ? addressedPerson(call) : call.recipients[0]?.actor
+    const person = call.op === 'deliver' ? findAddressedPerson(call) : call.recipients[0]?.actor
     const inbox = call.op === 'deliver' ? call.inbox : call.recipients[0]?.inbox
     for (const peer of [person, inbox])
       if (peer !== undefined && (await blocks.turnsAway(peer))) return { kind: 'refused', reason: 'blocked' }

@@ -22,15 +22,15 @@ export async function checkActor(look: ProbeFetch, actor: string, handle: Handle
       checkResult(
         'actor id',
         json['id'] === actor,
-        displayValue(json['id']),
+        printableValue(json['id']),
         'its id must be the address the self link names',
       ),
-      checkResult('actor type', types.has(json['type']), displayValue(json['type']), 'make it a Service'),
+      checkResult('actor type', types.has(json['type']), printableValue(json['type']), 'make it a Service'),
       checkResult(
         ...([
           'user name',
           isSameUser(json['preferredUsername'], handle.user),
-          displayValue(json['preferredUsername']),
+          printableValue(json['preferredUsername']),
         ] as const),
         `preferredUsername must be ${handle.user}`,
       ),
@@ -38,7 +38,7 @@ export async function checkActor(look: ProbeFetch, actor: string, handle: Handle
         ...([
           'varies',
           /accept/i.test(looked.headers.get('vary') ?? ''),
-          `Vary: ${displayValue(looked.headers.get('vary') ?? 'none')}`,
+          `Vary: ${printableValue(looked.headers.get('vary') ?? 'none')}`,
         ] as const),
         'send Vary: Accept, else a cache in between shows browsers the document and servers the page',
       ),
@@ -53,7 +53,7 @@ async function checkKey(look: ProbeFetch, json: Fields, actor: string): Promise<
   const { id, owner, publicKeyPem } = key
   if (typeof id !== 'string' || !URL.canParse(id) || typeof publicKeyPem !== 'string')
     return failedCheck('key', 'none', 'list publicKey with id, owner and publicKeyPem')
-  if (owner !== actor) return failedCheck('key', `owner ${displayValue(owner)}`, 'its owner must be the actor')
+  if (owner !== actor) return failedCheck('key', `owner ${printableValue(owner)}`, 'its owner must be the actor')
   const bits = await rsaKeyBits(publicKeyPem)
   if (bits === undefined || bits < minimumBits)
     return failedCheck(
@@ -108,7 +108,10 @@ export async function checkWebFinger(look: ProbeFetch, { user, host }: Handle): 
   const subject = `acct:${user}@${host}`
   const looked = await look(webFingerUrl(host, subject), jrdJson)
   if (looked.status !== 200 || looked.json === undefined)
-    return { findings: [failedCheck('webfinger', describeResponse(looked), remedyFor(looked))], actor: undefined }
+    return {
+      findings: [failedCheck('webfinger', describeResponse(looked), remedyForResponse(looked))],
+      actor: undefined,
+    }
   const { json } = looked
   const actor = webFingerSelfLink(json)
   const isNamed = String(json['subject']).toLowerCase() === subject.toLowerCase()
@@ -125,7 +128,7 @@ export async function checkWebFinger(look: ProbeFetch, { user, host }: Handle): 
       checkResult(
         'subject',
         isNamed,
-        displayValue(json['subject']),
+        printableValue(json['subject']),
         `make it ${subject}, or check the handle it names`,
       ),
       actor === undefined
@@ -133,7 +136,7 @@ export async function checkWebFinger(look: ProbeFetch, { user, host }: Handle): 
         : checkResult(
             'self link',
             actor.startsWith('https:'),
-            displayValue(actor),
+            printableValue(actor),
             'set PARLEY_PUBLIC_URL to an https address',
           ),
     ],
@@ -141,10 +144,10 @@ export async function checkWebFinger(look: ProbeFetch, { user, host }: Handle): 
 }
 
 /** The actor's own address is asked for, too: by servers that met the actor first. */
-export async function checkLoop(look: ProbeFetch, { user, host }: Handle, actor: string): Promise<Finding> {
+export async function checkWebFingerLoop(look: ProbeFetch, { user, host }: Handle, actor: string): Promise<Finding> {
   const { json, ...looked } = await look(webFingerUrl(new URL(actor).host, actor), jrdJson)
   const isSame = String(json?.['subject']).toLowerCase() === `acct:${user}@${host}`.toLowerCase()
-  const said = json === undefined ? describeResponse({ json, ...looked }) : displayValue(json['subject'])
+  const said = json === undefined ? describeResponse({ json, ...looked }) : printableValue(json['subject'])
   return checkResult('way back', isSame, said, `answer the actor’s address with the subject acct:${user}@${host}`)
 }
 
@@ -152,7 +155,7 @@ function webFingerUrl(host: string, resource: string): string {
   return `https://${host}/.well-known/webfinger?resource=${encodeURIComponent(resource)}`
 }
 
-function remedyFor({ status }: ProbeResponse): string {
+function remedyForResponse({ status }: ProbeResponse): string {
   if (status === undefined) return 'make the host reachable by https from outside, with a certificate others trust'
   if (status === 404) return `check the name of the agent, and ${proxy}`
   return proxy
@@ -189,7 +192,7 @@ function checkResult(check: string, isFine: boolean, said: string, remedy: strin
 }
 
 /** Words of another server, for people: printable and short. */
-function displayValue(value: unknown): string {
+function printableValue(value: unknown): string {
   const text = typeof value === 'string' ? value : value === undefined ? 'nothing' : typeof value
   return text.replace(/[^\x20-\x7e]/g, ' ').slice(0, 120)
 }
@@ -267,7 +270,7 @@ export async function checkInstance(look: ProbeFetch, actor: string): Promise<Fi
       'answer WebFinger for it with a self link to the instance: servers in secure mode refuse what it asks',
     )
   if (String(found.json?.['subject']).toLowerCase() !== subject)
-    return failedCheck(check, `${subject}: ${displayValue(found.json?.['subject'])}`, `make its subject ${subject}`)
+    return failedCheck(check, `${subject}: ${printableValue(found.json?.['subject'])}`, `make its subject ${subject}`)
   const { json, ...looked } = await look(self, activityJson)
   if (looked.status !== 200 || json === undefined)
     return failedCheck(
@@ -279,11 +282,11 @@ export async function checkInstance(look: ProbeFetch, actor: string): Promise<Fi
   if (id !== self || preferredUsername !== hostname)
     return failedCheck(
       check,
-      displayValue(id),
-      `its id must be ${displayValue(self)} and its preferredUsername ${hostname}`,
+      printableValue(id),
+      `its id must be ${printableValue(self)} and its preferredUsername ${hostname}`,
     )
   return typeof fieldsOrEmpty(publicKey)['publicKeyPem'] === 'string'
-    ? passedCheck(check, `${displayValue(self)}, found as ${subject}`)
+    ? passedCheck(check, `${printableValue(self)}, found as ${subject}`)
     : failedCheck(check, 'no key', 'list publicKey as one object with id, owner and publicKeyPem')
 }
 
@@ -293,7 +296,7 @@ export async function checkInbox(look: ProbeFetch, name: string, actor: string, 
   if (typeof address !== 'string' || !URL.canParse(address))
     return failedCheck(name, 'none', `list ${name} in the actor’s document`)
   if (new URL(address).origin !== new URL(actor).origin)
-    return failedCheck(name, displayValue(address), 'it must be on the same origin as the actor')
+    return failedCheck(name, printableValue(address), 'it must be on the same origin as the actor')
   // It is not signed: an inbox that takes it takes anything.
   const looked = await look(address, activityJson, '{}')
   if (looked.status !== undefined && looked.status >= 200 && looked.status < 300)
@@ -321,12 +324,12 @@ export async function checkCollection(look: ProbeFetch, name: string, address: u
   return checkResult(
     name,
     isThere,
-    isThere ? displayValue(type) : describeResponse(looked),
+    isThere ? printableValue(type) : describeResponse(looked),
     'it must answer with an OrderedCollection',
   )
 }
 
-export async function checkPage(look: ProbeFetch, actor: string): Promise<Finding> {
+export async function checkActorPage(look: ProbeFetch, actor: string): Promise<Finding> {
   const looked = await look(actor, 'text/html')
   return checkResult(
     'page',
@@ -353,9 +356,9 @@ export async function checkNodeInfo(look: ProbeFetch, host: string): Promise<Fin
   const said = looked.json === undefined ? undefined : nodeInfoFault(looked.json)
   if (looked.status !== 200 || looked.json === undefined)
     return failedCheck('nodeinfo', describeResponse(looked), 'let the proxy pass /nodeinfo/ on')
-  const name = displayValue(fieldsOrEmpty(looked.json['software'])['name'])
+  const name = printableValue(fieldsOrEmpty(looked.json['software'])['name'])
   return said === undefined
-    ? passedCheck('nodeinfo', `${displayValue(looked.json['version'])}, ${name}`)
+    ? passedCheck('nodeinfo', `${printableValue(looked.json['version'])}, ${name}`)
     : failedCheck('nodeinfo', said, 'follow the schema of NodeInfo')
 }
 

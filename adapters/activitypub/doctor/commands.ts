@@ -6,13 +6,13 @@ import { blockCommands } from '../admin/block-commands.ts'
 import { followerCommands, keyCommands, postCommands, reportCommands, requestCommands } from '../admin/commands.ts'
 import {
   checkActor,
+  checkActorPage,
   checkCollection,
   checkInbox,
   checkInstance,
-  checkLoop,
   checkNodeInfo,
-  checkPage,
   checkWebFinger,
+  checkWebFingerLoop,
   createProbeFetch,
   type Finding,
   fieldsOrEmpty,
@@ -34,7 +34,7 @@ const check: ChannelCommand = {
   },
   async run(flags, { fetch }) {
     const handle = parseHandleFlag(flags)
-    const { findings, actor } = await look(createProbeFetch(fetch), handle)
+    const { findings, actor } = await checkHandle(createProbeFetch(fetch), handle)
     return reportFindings(handle, actor, findings)
   },
 }
@@ -48,14 +48,14 @@ export const activityPubCommands: ChannelCommands = {
 type Seen = { readonly findings: readonly Finding[]; readonly actor: string | undefined }
 
 /** One after the other: the server may count requests. */
-async function look(look: ProbeFetch, handle: Handle): Promise<Seen> {
+async function checkHandle(look: ProbeFetch, handle: Handle): Promise<Seen> {
   const finger = await checkWebFinger(look, handle)
   const { actor } = finger
   // The host of the handle need not be the one that serves: it may pass on nothing but WebFinger.
   const server = await checkNodeInfo(look, actor === undefined ? handle.host : new URL(actor).host)
   if (actor === undefined) return { actor, findings: [...finger.findings, server] }
   const { findings, json } = await checkActor(look, actor, handle)
-  const loop = await checkLoop(look, handle, actor)
+  const loop = await checkWebFingerLoop(look, handle, actor)
   if (json === undefined) return { actor, findings: [...finger.findings, loop, ...findings, server] }
   const instance = await checkInstance(look, actor)
   const shared = fieldsOrEmpty(json['endpoints'])['sharedInbox']
@@ -64,7 +64,7 @@ async function look(look: ProbeFetch, handle: Handle): Promise<Seen> {
     await checkInbox(look, 'shared inbox', actor, shared),
     await checkCollection(look, 'outbox', json['outbox']),
     await checkCollection(look, 'followers', json['followers']),
-    await checkPage(look, actor),
+    await checkActorPage(look, actor),
   ]
   return { actor, findings: [...finger.findings, loop, ...findings, ...places, instance, server] }
 }

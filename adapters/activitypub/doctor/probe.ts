@@ -1,6 +1,11 @@
 // The health probe of the fediverse: an agent's WebFinger and actor are fetched at the public address, as other servers do.
 // `parley activitypub check` looks at everything else.
-import { type ProbeProblem, type ProbeRequest, type ProbeResult, wrongAnswer } from '../../../src/contract/index.ts'
+import {
+  type ProbeProblem,
+  type ProbeRequest,
+  type ProbeResult,
+  wrongAnswerProblem,
+} from '../../../src/contract/index.ts'
 import { readOwnDocument } from '../../../src/lib/index.ts'
 import type { DocumentUrls } from '../documents/urls.ts'
 import { activityJson, jrdJson, webFingerSelfLink } from './checks.ts'
@@ -45,10 +50,10 @@ async function webFingerProblem(
   const isPassedOn = first.kind === 'redirect' && isElsewhere && new URL(first.to).origin === origin
   const found = isPassedOn ? await readOwnDocument(fetch, first.to, asked) : first
   if (found.kind === 'problem') return found.problem
-  if (found.kind === 'redirect') return wrongAnswer(`${place} redirects elsewhere`)
+  if (found.kind === 'redirect') return wrongAnswerProblem(`${place} redirects elsewhere`)
   return webFingerSelfLink(found.json) === places.actor(agent)
     ? undefined
-    : wrongAnswer(`${place} does not lead to this gateway`)
+    : wrongAnswerProblem(`${place} does not lead to this gateway`)
 }
 
 async function actorProblem(
@@ -59,6 +64,6 @@ async function actorProblem(
   const actor = places.actor(agent)
   const found = await readOwnDocument(fetch, actor, { headers: { accept: activityJson }, signal })
   if (found.kind === 'problem') return found.problem
-  if (found.kind === 'redirect') return wrongAnswer(`${actor} redirects elsewhere`)
-  return found.json['id'] === actor ? undefined : wrongAnswer(`${actor} is not the actor of this gateway`)
+  if (found.kind === 'redirect') return wrongAnswerProblem(`${actor} redirects elsewhere`)
+  return found.json['id'] === actor ? undefined : wrongAnswerProblem(`${actor} is not the actor of this gateway`)
 }

@@ -33,11 +33,11 @@ const terms: JsonObject = {
 /** For documents that are only read as ActivityStreams; posts have words of their own (`wire/iris.ts`). */
 const plainContext: JsonObject = { '@context': activityContext }
 
-export function agentOwner(places: DocumentUrls, agent: string): KeyOwner {
+export function agentKeyOwner(places: DocumentUrls, agent: string): KeyOwner {
   return { name: `agent:${agent}`, actor: places.actor(agent) }
 }
 
-export function instanceOwner(places: DocumentUrls): KeyOwner {
+export function instanceKeyOwner(places: DocumentUrls): KeyOwner {
   return { name: 'instance', actor: places.instance }
 }
 
@@ -105,7 +105,7 @@ function publicKeyMembers(owner: string, { rsa, ed25519, former }: KeyRing): Jso
   }
 }
 
-export function tombstone(id: string, deleted?: string): JsonObject {
+export function tombstoneDocument(id: string, deleted?: string): JsonObject {
   return { ...plainContext, id, type: 'Tombstone', ...(deleted === undefined ? {} : { deleted }) }
 }
 
@@ -115,13 +115,13 @@ export type ProfileField = { readonly name: string; readonly html: string }
 export function profileFields({ operator, sourceUrl, privacyUrl, contact }: DocumentSettings): readonly ProfileField[] {
   const profileTextField = (name: string, text: string | undefined): readonly ProfileField[] =>
     text === undefined ? [] : [{ name, html: escapeHtml(text) }]
-  const link = (name: string, url: string | undefined): readonly ProfileField[] =>
+  const linkField = (name: string, url: string | undefined): readonly ProfileField[] =>
     url === undefined ? [] : [{ name, html: linkHtml(url) }]
   return [
     ...profileTextField('Operator', operator),
     ...profileTextField('Contact', contact),
-    ...link('Source', sourceUrl),
-    ...link('Privacy', privacyUrl),
+    ...linkField('Source', sourceUrl),
+    ...linkField('Privacy', privacyUrl),
   ]
 }
 
@@ -150,7 +150,7 @@ export async function collectionDocument(
   const id = deps.places.collection(agent, name)
   switch (name) {
     case 'outbox':
-      return page === undefined ? outbox(deps, agent, id) : outboxPage(deps, agent, id, page.after)
+      return page === undefined ? outboxDocument(deps, agent, id) : outboxPage(deps, agent, id, page.after)
     case 'followers':
       // The names of followers are not published.
       return page === undefined
@@ -168,7 +168,7 @@ function countedCollection(id: string, totalItems: number): JsonObject {
   return { ...plainContext, id, type: 'OrderedCollection', totalItems }
 }
 
-async function outbox({ notes }: DocumentDeps, agent: string, id: string): Promise<JsonObject> {
+async function outboxDocument({ notes }: DocumentDeps, agent: string, id: string): Promise<JsonObject> {
   return { ...countedCollection(id, await notes.count(agent)), first: `${id}?page=true` }
 }
 

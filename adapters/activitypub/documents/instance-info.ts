@@ -6,14 +6,17 @@ import { escapeHtml } from '../../../src/markdown/index.ts'
 import { agentStatus, type DocumentDeps } from './document-deps.ts'
 import { type DocumentUrls, parseDocumentPath, reservedSlugs } from './urls.ts'
 
-const schema = (version: string): string => `http://nodeinfo.diaspora.software/ns/schema/${version}`
+const nodeInfoSchemaUrl = (version: string): string => `http://nodeinfo.diaspora.software/ns/schema/${version}`
 
 export function nodeinfoType(version: string): string {
-  return `application/json; profile="${schema(version)}#"; charset=utf-8`
+  return `application/json; profile="${nodeInfoSchemaUrl(version)}#"; charset=utf-8`
 }
 
 export function nodeinfoLinks({ origin }: DocumentUrls): JsonObject {
-  const links = ['2.1', '2.0'].map((version) => ({ rel: schema(version), href: `${origin}/nodeinfo/${version}` }))
+  const links = ['2.1', '2.0'].map((version) => ({
+    rel: nodeInfoSchemaUrl(version),
+    href: `${origin}/nodeinfo/${version}`,
+  }))
   return { links }
 }
 

@@ -46,7 +46,7 @@ export function createOwnNotes(records: Records, places: Pick<DocumentUrls, 'not
   return {
     async find(agent, id) {
       const record = await readNoteRecord(places.note(agent, id))
-      return record === undefined ? undefined : ownNote(id, record)
+      return record === undefined ? undefined : toOwnNote(id, record)
     },
     async page(agent, { after, limit }) {
       const start = after === undefined ? {} : { after }
@@ -64,7 +64,7 @@ export function createOwnNotes(records: Records, places: Pick<DocumentUrls, 'not
   }
 }
 
-function ownNote(id: string, { visibility, note, files = [] }: NoteRecord): OwnNote {
+function toOwnNote(id: string, { visibility, note, files = [] }: NoteRecord): OwnNote {
   return isTombstone(note)
     ? { id, visibility, note: undefined, deletedAt: String(note['deleted']), files: [] }
     : { id, visibility, note, deletedAt: undefined, files }
@@ -92,7 +92,7 @@ export function createNoteStore(records: Records): StoreNote {
 
 async function storeNote(records: Records, record: NoteRecord, agent: string): Promise<StoreNoteResult> {
   const id = String(record.note['id'])
-  const facts = { agent, ...noteSubject(record), isOnce: true }
+  const facts = { agent, ...noteSubjectField(record), isOnce: true }
   // What was said first must not come back over what it was changed into.
   const isNew = await records.put(noteFamily, id, record, facts)
   if (!isNew && !(await isNoteStored(records, id))) return 'withdrawn'
@@ -103,7 +103,7 @@ async function storeNote(records: Records, record: NoteRecord, agent: string): P
 }
 
 /** What was said to one person alone is erased with them. */
-export function noteSubject({ visibility, recipients }: KeptFacts): { readonly subject?: string } {
+export function noteSubjectField({ visibility, recipients }: KeptFacts): { readonly subject?: string } {
   const [author] = recipients
   return visibility === 'direct' && author !== undefined ? { subject: author.actor } : {}
 }

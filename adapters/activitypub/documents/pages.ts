@@ -44,7 +44,7 @@ function pageHtml(page: Page): string {
 }
 
 /** What a browser may do with our pages: show them, and load pictures. The style is named by its hash. */
-export async function pagePolicy(): Promise<string> {
+export async function contentSecurityPolicy(): Promise<string> {
   const name = encodeBase64(await sha256Bytes(new TextEncoder().encode(documentPageStyle)))
   return [
     "default-src 'none'",
@@ -112,7 +112,7 @@ summary { cursor: pointer; font-weight: 600; }
 type PageContext = Pick<DocumentDeps, 'places' | 'settings'>
 
 /** The first letter where there is no picture; the name stands beside it, so that it says nothing to a screen reader. */
-function faceHtml({ settings }: PageContext, { label, slug }: AgentProfile): string {
+function avatarHtml({ settings }: PageContext, { label, slug }: AgentProfile): string {
   if (settings.iconUrl !== undefined) return `<img class="face" src="${escapeHtml(settings.iconUrl)}" alt="">`
   // One letter as people see it, which may be several code points.
   const [first] = new Intl.Segmenter('en').segment(label.trim() || slug)
@@ -124,7 +124,7 @@ function bylineHtml(context: PageContext, profile: AgentProfile): string {
   const href = escapeHtml(places.profile(profile.slug))
   return [
     '<header class="who small">',
-    faceHtml(context, profile),
+    avatarHtml(context, profile),
     '<div>',
     `<h1 class="name"><a href="${href}">${escapeHtml(profile.label)}</a> <span class="badge">Automated</span></h1>`,
     `<p class="handle"><a href="${href}">${escapeHtml(places.handle(profile.slug))}</a></p>`,
@@ -157,10 +157,10 @@ function notePageHtml(note: JsonObject): string {
     summary === ''
       ? words
       : `<details class="words"><summary>${escapeHtml(htmlToText(summary))}</summary>${words}</details>`
-  return `${shown}${metaHtml(note)}`
+  return `${shown}${noteMetaHtml(note)}`
 }
 
-function metaHtml(note: JsonObject): string {
+function noteMetaHtml(note: JsonObject): string {
   const published = new Date(stringOrEmpty(note['published']))
   const isDated = !Number.isNaN(published.getTime())
   const when = isDated
@@ -218,12 +218,12 @@ export function profilePage(context: PageContext, profile: AgentProfile, posts: 
     isIndexable: settings.isIndexable,
     main: [
       '<section class="card">',
-      `<header class="who">${faceHtml(context, profile)}<div>`,
+      `<header class="who">${avatarHtml(context, profile)}<div>`,
       `<h1>${escapeHtml(label)}</h1>`,
       `<p class="handle">${escapeHtml(handle)} <span class="badge">Automated</span></p>`,
       '</div></header>',
       `<div class="words">${summaryHtml(description || label)}</div>`,
-      hintHtml(handle),
+      mentionHintHtml(handle),
       fieldsHtml(context),
       '</section>',
       postsHtml(posts),
@@ -231,7 +231,7 @@ export function profilePage(context: PageContext, profile: AgentProfile, posts: 
   })
 }
 
-function hintHtml(handle: string): string {
+function mentionHintHtml(handle: string): string {
   return [
     '<p class="hint">To talk to it, mention ',
     `<strong>${escapeHtml(handle)}</strong> in a post from your own server.</p>`,

@@ -13,16 +13,16 @@ import { noteContext } from '../wire/activity.ts'
 import { followerKey, ownFamilies } from '../wire/records.ts'
 import {
   agentDocument,
-  agentOwner,
+  agentKeyOwner,
   collectionDocument,
   instanceDocument,
-  instanceOwner,
-  tombstone,
+  instanceKeyOwner,
+  tombstoneDocument,
 } from './actor-document.ts'
 import { agentStatus, type DocumentDeps } from './document-deps.ts'
 import { hostMeta, nodeinfoDocument, nodeinfoLinks, nodeinfoType } from './instance-info.ts'
 import { isPublicNote, type OwnNote, type OwnNotes } from './own-notes.ts'
-import { notePage, pagePolicy, profilePage } from './pages.ts'
+import { contentSecurityPolicy, notePage, profilePage } from './pages.ts'
 import {
   htmlDocument,
   jsonDocument,
@@ -45,7 +45,7 @@ export function createDocumentServer(deps: DocumentDeps & Inbox): Serve {
   const serving: Serving & Inbox = {
     ...deps,
     policy() {
-      policy ??= pagePolicy()
+      policy ??= contentSecurityPolicy()
       return policy
     },
   }
@@ -69,7 +69,7 @@ async function servePath(
   if (place.kind === 'shared_inbox') return serveInbox(deps, { request, context, agent: undefined })
   const standing = 'agent' in place ? agentStatus(deps, place.agent) : undefined
   if (standing !== undefined && standing.kind !== 'here')
-    return standing.kind === 'retired' ? serveRetired(deps, place, request) : notFoundResponse()
+    return standing.kind === 'retired' ? serveRetiredAgent(deps, place, request) : notFoundResponse()
   if (place.kind === 'inbox') return serveInbox(deps, { request, context, agent: place.agent })
   const other = methodNotAllowed(request)
   if (other !== undefined) return other
@@ -79,17 +79,17 @@ async function servePath(
 }
 
 /** Others are told to forget an agent that was retired. */
-function serveRetired({ places }: Serving, place: DocumentPath, request: Request): Response {
+function serveRetiredAgent({ places }: Serving, place: DocumentPath, request: Request): Response {
   if (!('agent' in place)) return notFoundResponse()
   const id = place.kind === 'note' ? places.note(place.agent, place.id) : places.actor(place.agent)
-  return jsonDocument(request, tombstone(id), { status: 410 })
+  return jsonDocument(request, tombstoneDocument(id), { status: 410 })
 }
 
 async function serveInstance(deps: Serving, place: DocumentPath, request: Request): Promise<Response> {
   const { places } = deps
   switch (place.kind) {
     case 'instance':
-      return jsonDocument(request, instanceDocument(places, await deps.keys.of(instanceOwner(places))))
+      return jsonDocument(request, instanceDocument(places, await deps.keys.of(instanceKeyOwner(places))))
     case 'host_meta':
       return textDocument(request, hostMeta(places), 'application/xrd+xml; charset=utf-8')
     case 'nodeinfo_links':
@@ -128,8 +128,8 @@ async function serveAgent(
 
 async function serveProfile(deps: Serving, profile: AgentProfile, request: Request): Promise<Response> {
   const { keys, places, notes } = deps
-  if (wantsActivity(request.headers.get('accept'))) {
-    const ring = await keys.of(agentOwner(places, profile.slug))
+  if (prefersActivityJson(request.headers.get('accept'))) {
+    const ring = await keys.of(agentKeyOwner(places, profile.slug))
     return jsonDocument(request, agentDocument(deps, profile, ring))
   }
   const { notes: posts } = await notes.page(profile.slug, { limit: shownPosts })
@@ -147,10 +147,10 @@ async function serveNote(
     case 'nothing':
       return notFoundResponse()
     case 'gone':
-      return jsonDocument(request, tombstone(deps.places.note(place.agent, place.id), read.at), { status: 410 })
+      return jsonDocument(request, tombstoneDocument(deps.places.note(place.agent, place.id), read.at), { status: 410 })
     case 'shown': {
       const { note, isPrivate } = read
-      if (wantsActivity(request.headers.get('accept')))
+      if (prefersActivityJson(request.headers.get('accept')))
         return jsonDocument(request, { ...noteContext, ...note }, { isPrivate })
       return htmlDocument(request, notePage(deps, profile, note), await deps.policy(), { isPrivate })
     }
@@ -195,11 +195,11 @@ const activityTypes = ['application/activity+json', 'application/ld+json', 'appl
 const pageTypes = ['text/html', 'application/xhtml+xml', 'text/*', '*/*']
 const maxLength = 1024
 
-export function wantsActivity(accept: string | null): boolean {
+export function prefersActivityJson(accept: string | null): boolean {
   const asked = parseAccept(accept ?? '')
-  const best = (types: readonly string[]): Range | undefined =>
+  const bestAcceptedRange = (types: readonly string[]): Range | undefined =>
     asked.filter(({ type, q }) => types.includes(type) && q > 0).toSorted((one, other) => other.q - one.q)[0]
-  const [activity, page] = [best(activityTypes), best(pageTypes)]
+  const [activity, page] = [bestAcceptedRange(activityTypes), bestAcceptedRange(pageTypes)]
   if (activity === undefined) return false
   if (page === undefined) return true
   // Named is better than any, and of two that are equal the first is meant.
@@ -242,11 +242,11 @@ async function readNote(
   const { note } = found
   if (note === undefined) return { kind: 'nothing' }
   if (isPublicNote(found.visibility)) return { kind: 'shown', note, isPrivate: false }
-  const mayRead = await isReader(deps, agent, { ...found, note }, request)
+  const mayRead = await mayReadNote(deps, agent, { ...found, note }, request)
   return mayRead ? { kind: 'shown', note, isPrivate: true } : { kind: 'nothing' }
 }
 
-async function isReader(
+async function mayReadNote(
   { signerOf, records, places }: Pick<DocumentDeps, 'records' | 'places' | 'signerOf'>,
   agent: string,
   { note }: OwnNote & { readonly note: JsonObject },
@@ -304,7 +304,7 @@ const retrySeconds = '60'
 
 /** A sender that a rule turns away learns nothing from it: to them it was delivered. */
 function toInboxResponse(answer: ListenResult): Response {
-  if (answer.kind !== 'stored' && answer.answer !== undefined) return transportResponse(answer.answer)
+  if (answer.kind !== 'stored' && answer.answer !== undefined) return toHttpResponseOfAnswer(answer.answer)
   switch (answer.kind) {
     case 'stored':
     case 'rejected_event':
@@ -328,7 +328,7 @@ function toInboxResponse(answer: ListenResult): Response {
   }
 }
 
-function transportResponse({ status, headers, body }: TransportAnswer): Response {
+function toHttpResponseOfAnswer({ status, headers, body }: TransportAnswer): Response {
   const type = body === undefined ? {} : { 'content-type': 'application/json' }
   return new Response(body ?? null, { status, headers: { ...type, 'cache-control': 'no-store', ...headers } })
 }

@@ -49,7 +49,7 @@ export function ignoreActivity(scene: ActivityContext, reason: string, more: Ign
 }
 
 /** On the closed list of what leaves no row: it says nothing to us, and others' talk is not ours to keep. */
-export function ignoreSilently(scene: ActivityContext, reason: string): IgnoredEvent {
+export function ignoreAsNoise(scene: ActivityContext, reason: string): IgnoredEvent {
   return { ...ignoreActivity(scene, reason), isNoise: true }
 }
 
@@ -76,8 +76,8 @@ export function noteVisibility(scene: ActivityContext, object: ReadObject): Visi
 function envelopeVisibility({ gated: { signer } }: ActivityContext, { to, cc }: Envelope): Visibility {
   if (to.includes(publicAudience)) return 'public'
   if (cc.includes(publicAudience)) return 'unlisted'
-  const isFollowers = (iri: string): boolean => iri === signer.followers || /\/followers\/?$/.test(iri)
-  return [...to, ...cc].some(isFollowers) ? 'followers' : 'direct'
+  const isFollowersCollection = (iri: string): boolean => iri === signer.followers || /\/followers\/?$/.test(iri)
+  return [...to, ...cc].some(isFollowersCollection) ? 'followers' : 'direct'
 }
 
 function hasRecipients({ to, cc }: Envelope): boolean {
@@ -85,7 +85,7 @@ function hasRecipients({ to, cc }: Envelope): boolean {
 }
 
 /** Every actor it is addressed to by name. */
-function addressees({ gated: { activity, signer } }: ActivityContext, object: ReadObject): readonly string[] {
+function listAddressedActors({ gated: { activity, signer } }: ActivityContext, object: ReadObject): readonly string[] {
   const { to, cc } = hasRecipients(object) ? object : activity
   const all = new Set([...to, ...cc])
   return [...all].filter((iri) => iri !== publicAudience && iri !== signer.followers && iri !== signer.id)
@@ -97,7 +97,7 @@ export function noteMentions({ tags }: ReadObject): readonly (ReadTag & { readon
 
 /** Agents of ours that it is for. */
 export function recipientAgents(scene: ActivityContext, object: ReadObject, visibility: Visibility): readonly string[] {
-  const addressed = agentsByIri(scene, addressees(scene, object))
+  const addressed = agentsByIri(scene, listAddressedActors(scene, object))
   if (visibility === 'direct') return addressed
   const mentioned = new Set(
     agentsByIri(
@@ -127,11 +127,11 @@ export function mentionedAgents(
 }
 
 /** Others whom a direct note names and is addressed to: they may read the answer. Actors that are addressed without being named may not. */
-export function otherRecipients(
+export function listOtherRecipients(
   scene: ActivityContext,
   object: ReadObject,
 ): readonly { readonly actor: string; readonly handle: string }[] {
-  const addressed = new Set(addressees(scene, object))
+  const addressed = new Set(listAddressedActors(scene, object))
   const seen = new Set<string>()
   return noteMentions(object).flatMap(({ href, name }) => {
     if (!addressed.has(href) || seen.has(href) || isOwnIri(scene, href) || href === scene.gated.signer.id) return []
@@ -141,7 +141,7 @@ export function otherRecipients(
 }
 
 /** The community that a post stands in: it is addressed to it, and says so (FEP-1b12) or came from there. */
-export function addressedCommunity(
+export function findAddressedCommunity(
   { gated, ...scene }: ActivityContext,
   object: ReadObject,
   visibility: Visibility,

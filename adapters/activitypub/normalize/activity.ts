@@ -14,14 +14,14 @@ import { type ActivityPayload, nothingKnown, type ReadObject } from '../wire/act
 import {
   answerFollow,
   type FollowRecord,
-  followerEffects,
   followerKey,
-  followRound,
+  followerWrites,
+  followRequestPeriod,
+  followRequestWrites,
   ownFamilies,
   peerFamilies,
   peerKey,
   personOrderKey,
-  requestEffects,
 } from '../wire/records.ts'
 import {
   type ActivityContext,
@@ -29,7 +29,7 @@ import {
   agentHandle,
   agentsByIri,
   ignoreActivity,
-  ignoreSilently,
+  ignoreAsNoise,
   isOwnIri,
   type LocalAgents,
   safeIri,
@@ -58,12 +58,12 @@ function normalizeByType(scene: ActivityContext): readonly InboundEvent[] {
   const { activity, signer } = scene.gated
   const { type, object } = activity
   const objectId = typeof object === 'string' ? object : object?.id
-  if (quiet.has(type)) return [ignoreSilently(scene, `activity_${type.toLowerCase()}`)]
+  if (quiet.has(type)) return [ignoreAsNoise(scene, `activity_${type.toLowerCase()}`)]
   switch (type) {
     case 'Create':
       return normalizeNote(scene, object)
     case 'Update':
-      return objectId === signer.id ? [ignoreSilently(scene, 'profile_updated')] : normalizeNote(scene, object)
+      return objectId === signer.id ? [ignoreAsNoise(scene, 'profile_updated')] : normalizeNote(scene, object)
     case 'Delete':
       return normalizeDelete(scene, object)
     case 'Follow':
@@ -92,7 +92,7 @@ function normalizeUndo(scene: ActivityContext): InboundEvent {
   if (inner !== undefined && inner.actor !== signer.id) return ignoreActivity(scene, 'not_their_own')
   // What was deleted was forgotten for good: there is nothing to restore, and a person who wants an answer writes again.
   if (inner?.type === 'Delete') return ignoreActivity(scene, 'deleted_for_good')
-  if (inner !== undefined && quiet.has(inner.type)) return ignoreSilently(scene, `undo_${inner.type.toLowerCase()}`)
+  if (inner !== undefined && quiet.has(inner.type)) return ignoreAsNoise(scene, `undo_${inner.type.toLowerCase()}`)
   const target = typeof inner?.object === 'string' ? inner.object : inner?.object?.id
   const [embedded] = target === undefined ? [] : agentsByIri(scene, [target])
   const undone =
@@ -115,7 +115,7 @@ function normalizeDeparted(
     deliveryId: `${activity.actor}#gone ${agent}`.slice(0, 512),
     subject: activity.actor,
     raw: activity.raw,
-    ...accountDeleted(agent, activity.actor, receivedAt),
+    ...toAccountDeletion(agent, activity.actor, receivedAt),
   }))
 }
 
@@ -186,12 +186,12 @@ function normalizeAccountDelete(scene: ActivityContext): readonly IgnoredEvent[]
   const named = activityDeliveryId(scene)
   return scene.agents.map((agent, at) => ({
     ...ignoreActivity(scene, 'actor_deleted', at === 0 ? {} : { deliveryId: `${named} ${agent}`.slice(0, 512) }),
-    ...accountDeleted(agent, id, scene.arrival.receivedAt),
+    ...toAccountDeletion(agent, id, scene.arrival.receivedAt),
   }))
 }
 
 /** They get nothing any more, are no longer a follower, and what they said is erased. */
-function accountDeleted(
+function toAccountDeletion(
   agent: string,
   actor: string,
   at: string,
@@ -228,7 +228,7 @@ function normalizeFollow(scene: ActivityContext): IgnoredEvent {
   const { receivedAt } = scene.arrival
   const { inbox, sharedInbox = null } = signer
   const asker: FollowRecord = { agent, actor: signer.id, inbox, sharedInbox, follow: id, askedAt: receivedAt }
-  const known = { deliveryId: `${activityDeliveryId(scene).slice(0, 490)} ${followRound(receivedAt)}`, once }
+  const known = { deliveryId: `${activityDeliveryId(scene).slice(0, 490)} ${followRequestPeriod(receivedAt)}`, once }
   const replyToFollow = (type: 'Accept' | 'Reject') => [answerFollow(scene.places.actor(agent), asker, type)]
   switch (scene.moderation.follow) {
     case 'reject':
@@ -236,13 +236,13 @@ function normalizeFollow(scene: ActivityContext): IgnoredEvent {
     case 'manual':
       return ignoreActivity(scene, 'follow_requested', {
         ...known,
-        recordWrites: requestEffects(asker),
+        recordWrites: followRequestWrites(asker),
         isForOperator: true,
       })
     case 'accept':
       return ignoreActivity(scene, 'followed', {
         ...known,
-        recordWrites: followerEffects(asker),
+        recordWrites: followerWrites(asker),
         protocolReplies: replyToFollow('Accept'),
       })
     default:

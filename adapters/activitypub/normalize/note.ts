@@ -13,7 +13,7 @@ import {
   verifiedSender,
 } from '../../../src/contract/index.ts'
 import { cleanName, type JsonObject } from '../../../src/lib/index.ts'
-import { isMachine, reasonForSilence } from '../moderation.ts'
+import { findBotNoReplyReason, isAutomatedActor } from '../moderation.ts'
 import { iriHost } from '../signatures/host-authority.ts'
 import { readNoteObject } from '../vocab.ts'
 import type { ReadObject, RemoteActor, Visibility } from '../wire/activity.ts'
@@ -22,14 +22,14 @@ import { peerFamilies } from '../wire/records.ts'
 import {
   type ActivityContext,
   activityDeliveryId,
-  addressedCommunity,
   agentHandle,
   agentsByIri,
+  findAddressedCommunity,
   ignoreActivity,
-  ignoreSilently,
+  ignoreAsNoise,
+  listOtherRecipients,
   noteMentions,
   noteVisibility,
-  otherRecipients,
   recipientAgents,
   safeIri,
 } from './activity-context.ts'
@@ -51,11 +51,11 @@ export function normalizeNote(
   if (typeof object === 'string' && activity.type === 'Create') return normalizeLinkedNote(scene, object)
   if (typeof object !== 'object') return [ignoreActivity(scene, 'object_not_embedded')]
   if (!written.has(object.type)) return [ignoreActivity(scene, 'unknown_object')]
-  if (isVote(object)) return [ignoreSilently(scene, 'vote')]
+  if (isPollVote(object)) return [ignoreAsNoise(scene, 'vote')]
   const visibility = noteVisibility(scene, object)
   const addressed = recipientAgents(scene, object, visibility)
-  if (addressed.length === 0) return [ignoreSilently(scene, 'not_addressed')]
-  const silence = reasonForSilence(scene.moderation, signer)
+  if (addressed.length === 0) return [ignoreAsNoise(scene, 'not_addressed')]
+  const silence = findBotNoReplyReason(scene.moderation, signer)
   if (silence !== undefined) return [ignoreActivity(scene, silence)]
   const agents = addressed.filter((agent) => !scene.facts.blocked.includes(agent))
   if (agents.length === 0) return [ignoreActivity(scene, 'blocked_by_author')]
@@ -87,8 +87,8 @@ function normalizeLinkedNote(scene: ActivityContext, iri: string): readonly Inbo
   const object = readNoteObject({ id, type: 'Note', attributedTo: signer.id, to: activity.to, cc: activity.cc })
   const visibility = noteVisibility(scene, object)
   const addressed = agentsByIri(scene, [...activity.to, ...activity.cc])
-  if (addressed.length === 0) return [ignoreSilently(scene, 'not_addressed')]
-  const silence = reasonForSilence(scene.moderation, signer)
+  if (addressed.length === 0) return [ignoreAsNoise(scene, 'not_addressed')]
+  const silence = findBotNoReplyReason(scene.moderation, signer)
   if (silence !== undefined) return [ignoreActivity(scene, silence)]
   const agents = addressed.filter((agent) => !scene.facts.blocked.includes(agent))
   if (agents.length === 0) return [ignoreActivity(scene, 'blocked_by_author')]
@@ -110,7 +110,7 @@ function normalizeLinkedNote(scene: ActivityContext, iri: string): readonly Inbo
 }
 
 /** Votes on a poll come as notes that say nothing but a name. */
-function isVote({ name, content, inReplyTo, type, attachments }: ReadObject): boolean {
+function isPollVote({ name, content, inReplyTo, type, attachments }: ReadObject): boolean {
   return type === 'Note' && name !== '' && content === '' && inReplyTo !== undefined && attachments.length === 0
 }
 
@@ -158,15 +158,15 @@ function noteToMessage(scene: ActivityContext, said: Said): InboundMessage {
     subject: signer.id,
     thread: noteThread(scene, said),
     replyTo: noteReplyTo(scene, said),
-    ...sharedRecordWrite(scene, said),
+    ...noteAgentsRecordWrite(scene, said),
     ...(at === undefined || Number.isNaN(Date.parse(at)) ? {} : { platformAt: new Date(at).toISOString() }),
   }
 }
 
 /** A deletion names the note and not the agents it was for; one that a community passes on not even its author. */
-function sharedRecordWrite(scene: ActivityContext, said: Said): { readonly recordWrites?: readonly RecordWrite[] } {
+function noteAgentsRecordWrite(scene: ActivityContext, said: Said): { readonly recordWrites?: readonly RecordWrite[] } {
   const { agents, agent, id } = said
-  const isPassedOn = addressedCommunity(scene, said.object, said.visibility) !== undefined
+  const isPassedOn = findAddressedCommunity(scene, said.object, said.visibility) !== undefined
   if ((agents.length < 2 && !isPassedOn) || agent !== agents[0]) return {}
   const subject = scene.gated.signer.id
   // Of what only some may read its server says to us, too, that it is not there.
@@ -218,9 +218,9 @@ function noteChannelContext(scene: ActivityContext, { object, id, agent, visibil
     external_conversation_id: noteThreadId(object, id),
     external_message_id: id,
     sender_id: gated.signer.id,
-    room_kind: isDirect ? (otherRecipients(scene, object).length > 0 ? 'group' : 'dm') : 'channel',
+    room_kind: isDirect ? (listOtherRecipients(scene, object).length > 0 ? 'group' : 'dm') : 'channel',
     from_self: false,
-    sender_kind: isMachine(gated.signer) ? 'machine' : 'person',
+    sender_kind: isAutomatedActor(gated.signer) ? 'machine' : 'person',
     addressed: isMention && !isDirect ? 'mention' : 'dm',
     visibility,
     mentions: mentions.slice(0, 100),
@@ -240,14 +240,14 @@ type Answered = {
 
 function noteReplyTo(scene: ActivityContext, { object, id, agent, visibility }: Answered): JsonObject {
   const { signer } = scene.gated
-  const community = addressedCommunity(scene, object, visibility)
+  const community = findAddressedCommunity(scene, object, visibility)
   const isInChat = isChat(object)
   return {
     actor: signer.id,
     inbox: signer.inbox,
     shared_inbox: signer.sharedInbox ?? null,
     handle: signer.handle,
-    url: actorPage(signer),
+    url: actorPageUrl(signer),
     visibility,
     agent,
     ...(isInChat ? { is_chat: true } : {}),
@@ -255,7 +255,7 @@ function noteReplyTo(scene: ActivityContext, { object, id, agent, visibility }: 
     // The inboxes of the other participants are looked up when the answer leaves: until then their own address stands for it.
     participants:
       visibility === 'direct' && !isInChat
-        ? otherRecipients(scene, object).map(({ actor, handle }) => ({
+        ? listOtherRecipients(scene, object).map(({ actor, handle }) => ({
             actor,
             inbox: actor,
             shared_inbox: null,
@@ -328,7 +328,7 @@ function actorProfile(signer: RemoteActor, name: string): NonNullable<Sender['pr
 }
 
 /** Where a link with their name leads: their page, if it is on the server that vouches for them. */
-function actorPage({ id, url }: RemoteActor): string {
+function actorPageUrl({ id, url }: RemoteActor): string {
   return url !== undefined && iriHost(url) !== undefined && iriHost(url) === iriHost(id) ? url : id
 }
 

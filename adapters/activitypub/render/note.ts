@@ -27,7 +27,7 @@ const maxHtmlBytes = 48 * 1024
 
 export function renderNote(root: Root, options: NoteOptions = {}): readonly Note[] {
   const { limit = defaultLimit, hrefOf = () => undefined } = options
-  const posts = thread(noteTree(root), limit, createMeasures(hrefOf))
+  const posts = splitIntoThread(toNoteTree(root), limit, createNoteMeasures(hrefOf))
   return posts.map((blocks) => ({
     html: noteHtml(blocks, hrefOf),
     plainLength: noteLength(noteText(blocks)),
@@ -36,13 +36,13 @@ export function renderNote(root: Root, options: NoteOptions = {}): readonly Note
 }
 
 /** The numbers need room of their own, and how many digits they have is known only when the pieces are. */
-function thread(root: Root, limit: number, measures: Measures): readonly (readonly Block[])[] {
+function splitIntoThread(root: Root, limit: number, measures: Measures): readonly (readonly Block[])[] {
   const { sizeOf, costOf } = measures
   if (sizeOf(root.children) <= limit + seam && costOf(root.children) <= maxHtmlBytes)
-    return pieces(root, limit, measures)
+    return splitToPieces(root, limit, measures)
   for (let digits = 1; ; digits += 1) {
-    const room = Math.max(1, limit - longestNumber(digits))
-    const parts = pieces(root, room, measures)
+    const room = Math.max(1, limit - measureThreadNumber(digits))
+    const parts = splitToPieces(root, room, measures)
     if (parts.length === 1) return parts
     if (String(parts.length).length <= digits) {
       return parts.map((part, index) => appendNumber(part, `(${index + 1}/${parts.length})`))
@@ -50,7 +50,7 @@ function thread(root: Root, limit: number, measures: Measures): readonly (readon
   }
 }
 
-function pieces(root: Root, limit: number, measures: Measures): readonly (readonly Block[])[] {
+function splitToPieces(root: Root, limit: number, measures: Measures): readonly (readonly Block[])[] {
   return chunkTree(root, { limit: limit + seam, ...measures, maxCost: maxHtmlBytes })
     .map(({ children }) => children)
     .filter((blocks) => noteText(blocks).trim() !== '')
@@ -58,7 +58,7 @@ function pieces(root: Root, limit: number, measures: Measures): readonly (readon
 
 type Measures = Required<Pick<Fit, 'sizeOf' | 'costOf'>>
 
-function createMeasures(hrefOf: HrefOf): Measures {
+function createNoteMeasures(hrefOf: HrefOf): Measures {
   return {
     sizeOf: sumOfBlocks((block) => noteLength(noteText([block])) + seam),
     costOf: sumOfBlocks((block) => htmlByteLength(noteHtml([block], hrefOf))),
@@ -73,7 +73,7 @@ function htmlByteLength(html: string): number {
 
 const seam = 2
 
-function longestNumber(digits: number): number {
+function measureThreadNumber(digits: number): number {
   return seam + '(/)'.length + 2 * digits
 }
 
@@ -92,10 +92,10 @@ type HrefOf = (name: string) => string | undefined
 const ruleText = '———'
 
 function noteHtml(blocks: readonly Block[], hrefOf: HrefOf): string {
-  return blocksHtml(blocks.map(boldHeading), createFace(hrefOf))
+  return blocksHtml(blocks.map(unboldWordsOfHeading), createNoteHtmlFace(hrefOf))
 }
 
-function createFace(hrefOf: HrefOf): HtmlFace {
+function createNoteHtmlFace(hrefOf: HrefOf): HtmlFace {
   return {
     attributesOf: () => '',
     heading: (_, words) => `<p><strong>${words}</strong></p>`,
@@ -115,12 +115,12 @@ function mentionHtml(name: string, href: string | undefined): string {
 }
 
 /** A heading is bold as a whole: a bold word in it needs no second mark. */
-function boldHeading(block: Block): Block {
-  return block.type === 'heading' ? { ...block, children: withoutStrong(block.children) } : block
+function unboldWordsOfHeading(block: Block): Block {
+  return block.type === 'heading' ? { ...block, children: unwrapStrong(block.children) } : block
 }
 
-function withoutStrong(children: readonly Inline[]): readonly Inline[] {
-  return children.flatMap((node) => (node.type === 'strong' ? withoutStrong(node.children) : [node]))
+function unwrapStrong(children: readonly Inline[]): readonly Inline[] {
+  return children.flatMap((node) => (node.type === 'strong' ? unwrapStrong(node.children) : [node]))
 }
 
 // The length of a post as its readers' servers count it: characters, 23 for any web address, a handle without its server.
@@ -175,7 +175,7 @@ function listToNoteText(list: List): string {
 
 // The tree without what a post cannot show: tables become lists, and addresses that are not of the web become words.
 
-function noteTree(root: Root): Root {
+function toNoteTree(root: Root): Root {
   return { type: 'root', children: root.children.map(noteBlock) }
 }
 
@@ -209,7 +209,7 @@ function noteInline(node: Inline): readonly Inline[] {
     case 'delete':
       return [{ ...node, children: node.children.flatMap(noteInline) }]
     case 'link':
-      return /^https?:/i.test(node.url) ? [node] : addressAsWords(node)
+      return /^https?:/i.test(node.url) ? [node] : linkToTextWithAddress(node)
     case 'text':
     case 'inlineCode':
     case 'break':
@@ -221,7 +221,7 @@ function noteInline(node: Inline): readonly Inline[] {
 }
 
 /** The address behind its label, unless the label says it already. */
-function addressAsWords({ url, children }: Link): readonly Inline[] {
+function linkToTextWithAddress({ url, children }: Link): readonly Inline[] {
   const address = url.slice(url.indexOf(':') + 1)
   const label = inlineText(children).trim()
   if (label === '') return [{ type: 'text', value: address }]

@@ -37,8 +37,8 @@ export function renderReplyText(reply: NormalizedResponse, options: ReplyTextOpt
   if (options.isUncalled)
     return { notes: renderNote(tree, { limit, hrefOf: () => undefined }), called: people.answered }
   const named = listInlines(tree).flatMap((node) => (node.type === 'mention' ? (people.byName(node.name) ?? []) : []))
-  const called = uniquePeople([...people.answered, ...named])
-  const mentionHref = (name: string): string | undefined => personPage(people.byName(name))
+  const called = dropDuplicatePeople([...people.answered, ...named])
+  const mentionHref = (name: string): string | undefined => personPageUrl(people.byName(name))
   const unnamed = called.filter(({ actor }) => !named.some((each) => each.actor === actor))
   const notes = renderNote(prependMentions(tree, personHandles(unnamed)), { limit, hrefOf: mentionHref })
   if (notes.length <= 1) return { notes, called }
@@ -62,7 +62,7 @@ function buildReplyTree(
 }
 
 /** Servers know whom a link means by the page it leads to; the tag names the actor. */
-function personPage(person: Person | undefined): string | undefined {
+function personPageUrl(person: Person | undefined): string | undefined {
   return person?.url ?? person?.actor
 }
 
@@ -107,7 +107,7 @@ export function notifiablePeople(home: RenderHost, to: ActivityPubReplyTo, isAlo
   const author = { actor, inbox, shared_inbox, handle, url }
   const ours = actorIri(home.origin, to.agent)
   const others = to.visibility === 'direct' && !isAlone ? to.participants : []
-  const answered = uniquePeople([author, ...others]).filter((each) => each.actor !== ours)
+  const answered = dropDuplicatePeople([author, ...others]).filter((each) => each.actor !== ours)
   const named = new Map(answered.map((each) => [each.handle.toLowerCase(), each]))
   for (const slug of home.agents()) {
     if (slug === to.agent) continue
@@ -118,7 +118,7 @@ export function notifiablePeople(home: RenderHost, to: ActivityPubReplyTo, isAlo
   return { answered, byName: (name) => named.get(name.toLowerCase()) }
 }
 
-function uniquePeople(people: readonly Person[]): readonly Person[] {
+function dropDuplicatePeople(people: readonly Person[]): readonly Person[] {
   return [...new Map(people.map((each) => [each.actor, each])).values()]
 }
 
@@ -210,20 +210,20 @@ function attachmentDocument(url: string, mediaType: string, alt: string): JsonOb
 }
 
 function listInlines({ children }: Root): readonly Inline[] {
-  return children.flatMap(blockInlines)
+  return children.flatMap(listInlinesOfBlock)
 }
 
-function blockInlines(block: Block): readonly Inline[] {
+function listInlinesOfBlock(block: Block): readonly Inline[] {
   switch (block.type) {
     case 'paragraph':
     case 'heading':
-      return block.children.flatMap(nestedInlines)
+      return block.children.flatMap(flattenInline)
     case 'blockquote':
-      return block.children.flatMap(blockInlines)
+      return block.children.flatMap(listInlinesOfBlock)
     case 'list':
-      return block.children.flatMap(({ children }) => children.flatMap(blockInlines))
+      return block.children.flatMap(({ children }) => children.flatMap(listInlinesOfBlock))
     case 'table':
-      return block.children.flatMap((row) => row.children.flatMap(({ children }) => children.flatMap(nestedInlines)))
+      return block.children.flatMap((row) => row.children.flatMap(({ children }) => children.flatMap(flattenInline)))
     case 'code':
     case 'thematicBreak':
       return []
@@ -232,6 +232,6 @@ function blockInlines(block: Block): readonly Inline[] {
   }
 }
 
-function nestedInlines(node: Inline): readonly Inline[] {
-  return 'children' in node ? [node, ...node.children.flatMap(nestedInlines)] : [node]
+function flattenInline(node: Inline): readonly Inline[] {
+  return 'children' in node ? [node, ...node.children.flatMap(flattenInline)] : [node]
 }

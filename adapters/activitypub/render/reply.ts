@@ -32,7 +32,7 @@ export function renderActivityPub(
 ): readonly Rendered[] {
   const address = replyToSchema.parse(to)
   const visibility = replyVisibility(address, settings.visibility)
-  return splitPrivateParts(reply, visibility === 'direct' && isAmongTwo(settings, address)).flatMap(
+  return splitPrivateParts(reply, visibility === 'direct' && isOneToOne(settings, address)).flatMap(
     ({ reply: each, isPrivate }) => renderNotes(settings, each, address, mayNotify, isPrivate),
   )
 }
@@ -56,7 +56,7 @@ function isPolicyPart(part: Part): boolean {
   return isKnownPart(part) && part.kind === 'policy'
 }
 
-function isAmongTwo(home: RenderHost, to: ActivityPubReplyTo): boolean {
+function isOneToOne(home: RenderHost, to: ActivityPubReplyTo): boolean {
   return notifiablePeople(home, to, false).answered.length <= 1
 }
 
@@ -79,7 +79,7 @@ function renderNotes(
     mayNotify: isAlone ? new Set() : mayNotify,
     isUncalled: to.is_chat === true,
   })
-  const recipients = [...called.map(toRecipient), ...communityRecipients(replyCommunity(to, visibility))]
+  const recipients = [...called.map(toRecipient), ...communityRecipients(communityForReply(to, visibility))]
   const drafts = to.is_chat
     ? renderChatMessages(notes, to.actor, attachments)
     : notes.map((note, at) =>
@@ -139,7 +139,7 @@ function draftNote(note: Note, { to: address, ...facts }: DraftFacts): JsonObjec
   // Later notes of a thread notify no reader again. A direct one must: a recipient that it does not mention sees it nowhere.
   const tagged = isFirst || visibility === 'direct' ? called : []
   const { to, cc } = replyAudience(visibility, actors, { origin, agent: address.agent })
-  const community = replyCommunity(address, visibility)
+  const community = communityForReply(address, visibility)
   const small: JsonObject = {
     type: 'Note',
     to,
@@ -147,7 +147,7 @@ function draftNote(note: Note, { to: address, ...facts }: DraftFacts): JsonObjec
     inReplyTo: address.reply_to_object,
     ...(address.reply_to_context === null ? {} : { context: address.reply_to_context }),
     ...(address.reply_to_conversation === null ? {} : { conversation: address.reply_to_conversation }),
-    ...warningMembers(address),
+    ...contentWarningMembers(address),
     content: note.html,
     tag: tagged.map(({ actor, handle }) => ({ type: 'Mention', href: actor, name: handle })),
     attachment: facts.attachments,
@@ -174,11 +174,11 @@ function draftChat(note: Note | undefined, person: string, attachment: JsonObjec
 }
 
 /** What only one person may read is in no community. */
-function replyCommunity({ community }: ActivityPubReplyTo, visibility: ReplyVisibility): string | undefined {
+function communityForReply({ community }: ActivityPubReplyTo, visibility: ReplyVisibility): string | undefined {
   return visibility === 'direct' ? undefined : community
 }
 
-function warningMembers({ reply_to_as_summary: summary }: ActivityPubReplyTo): JsonObject {
+function contentWarningMembers({ reply_to_as_summary: summary }: ActivityPubReplyTo): JsonObject {
   if (summary === null || summary.trim() === '') return {}
   const words = summary.trim().slice(0, maxSummary).toWellFormed()
   return { summary: /^re:/i.test(words) ? words : `re: ${words}`, sensitive: true }

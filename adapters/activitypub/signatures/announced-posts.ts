@@ -78,10 +78,10 @@ async function fetchAnnouncedNote(
   const { remote } = deps
   // One after the other: while a server does not answer, its actors must not be cached as absent for five minutes.
   const found = await remote.post(id, iriHost(gated.signer.id))
-  if (found.kind !== 'found' && isDenied(found)) return unprovenAnnounce('origin_disagrees')
-  if (found.kind !== 'found') return retryOrUnproven(deps, gated, found, 'origin_unavailable')
+  if (found.kind !== 'found' && isPostDenied(found)) return unprovenAnnounce('origin_disagrees')
+  if (found.kind !== 'found') return retryOrRejectAnnounce(deps, gated, found, 'origin_unavailable')
   const author = await remote.actor(actor)
-  if (author.kind !== 'found') return retryOrUnproven(deps, gated, author, 'author_unavailable')
+  if (author.kind !== 'found') return retryOrRejectAnnounce(deps, gated, author, 'author_unavailable')
   if (author.actor.id !== actor) return unprovenAnnounce('author_unavailable')
   const object = readNoteObject(found.post)
   if (object.attributedTo !== actor) return unprovenAnnounce('origin_disagrees')
@@ -97,11 +97,11 @@ async function confirmAnnouncedDelete(
   gated: VerifiedActivity,
   id: string,
 ): Promise<AnnounceResult | undefined> {
-  const author = storedAuthor(await deps.records.get(peerFamilies.shared, id))
+  const author = readStoredAuthor(await deps.records.get(peerFamilies.shared, id))
   if (author === undefined) return undefined
   const found = await deps.remote.post(id, iriHost(gated.signer.id))
   if (found.kind === 'found') return unprovenAnnounce('origin_disagrees')
-  if (found.kind !== 'gone') return retryOrUnproven(deps, gated, found, 'origin_unavailable')
+  if (found.kind !== 'gone') return retryOrRejectAnnounce(deps, gated, found, 'origin_unavailable')
   const known = await deps.remote.actor(author)
   return known.kind === 'found' && known.actor.id === author
     ? provenAnnounce(gated, known.actor, { type: 'Delete', object: id })
@@ -109,30 +109,30 @@ async function confirmAnnouncedDelete(
 }
 
 /** A server that was asked for enough lately can be asked soon; one that does not answer may do so, while the post is new. */
-function retryOrUnproven(
+function retryOrRejectAnnounce(
   { now }: AnnounceDeps,
   { activity }: VerifiedActivity,
   absent: Absent,
   reason: 'origin_unavailable' | 'author_unavailable',
 ): AnnounceResult {
   const isBraked = absent.kind === 'refused' && absent.reason === 'too_often'
-  const isNew = Math.abs(now() - Date.parse(saidAt(activity) ?? '')) < newMs
+  const isNew = Math.abs(now() - Date.parse(activityTime(activity) ?? '')) < newMs
   if (isBraked || (absent.kind === 'unreachable' && isNew)) return { kind: 'later', seconds: laterSeconds }
   return unprovenAnnounce(reason)
 }
 
 /** Lemmy tells the time of a post, and of nothing that is said about it. */
-function saidAt({ published, inner }: ReadActivity): string | undefined {
+function activityTime({ published, inner }: ReadActivity): string | undefined {
   const object = typeof inner?.object === 'object' ? inner.object : undefined
   return published ?? inner?.published ?? object?.updated ?? object?.published
 }
 
 /** Its server says that there is no such post, or shows another under its name. */
-function isDenied(absent: Absent): boolean {
+function isPostDenied(absent: Absent): boolean {
   return absent.kind === 'gone' || (absent.kind === 'refused' && absent.reason === 'wrong_id')
 }
 
-function storedAuthor(record: JsonObject | undefined): string | undefined {
+function readStoredAuthor(record: JsonObject | undefined): string | undefined {
   const author = record?.['author']
   return typeof author === 'string' ? author : undefined
 }

@@ -7,7 +7,7 @@ import { createSignatureChecker, type SignatureChecker, type SignatureJudgement 
 import { iriHost } from './host-authority.ts'
 import { parseCavageSignature, parseMessageSignatures } from './http-signatures.ts'
 import { hasProof, type ProofClaim, parseProofs } from './integrity-proof.ts'
-import { type Checked, checkedValue, type RejectedSignature, rejectSignature } from './rejection.ts'
+import { type Checked, passedCheckOf, type RejectedSignature, rejectSignature } from './rejection.ts'
 import {
   proofLifeMs,
   type SignatureClaim,
@@ -51,8 +51,8 @@ export async function authenticate(
   const signer = bySignature.kind === 'passed' ? bySignature : await authenticateByProof(deps, proofs, activity.actor)
   if (signer.kind === 'refused') return signer
   // A copy that leaves the signature of the request out still has the proof.
-  const once = await signatureReplayClaims(signedHashes(proofs), proofLifeMs)
-  return checkedValue({ ...signer.value, once: [...signer.value.once, ...once] })
+  const once = await signatureReplayClaims(listSignedHashes(proofs), proofLifeMs)
+  return passedCheckOf({ ...signer.value, once: [...signer.value.once, ...once] })
 }
 
 /** One way for one request: with `Signature-Input` it is RFC 9421 and nothing else. */
@@ -67,16 +67,16 @@ async function authenticateByRequest(
     const signed = claim.texts.map(encodeSigningText)
     const { keyId, algorithm, signature } = claim
     const owner = await deps.desk.ask(keyId, actor, (key) =>
-      anyValid(signed, (bytes) => deps.checker.check(key, algorithm, signature, bytes)),
+      firstRightOrLast(signed, (bytes) => deps.checker.check(key, algorithm, signature, bytes)),
     )
     return owner.kind === 'passed'
-      ? checkedValue({ actor: owner.value, keyId, method: 'ap-http-signature' as const })
+      ? passedCheckOf({ actor: owner.value, keyId, method: 'ap-http-signature' as const })
       : owner
   })
   if (signer.kind === 'refused') return signer
   // Of every label: a copy may come with another of them alone.
   const texts = claims.flatMap((claim) => (claim.kind === 'passed' ? claim.value.texts : []))
-  return checkedValue({
+  return passedCheckOf({
     ...signer.value,
     once: await signatureReplayClaims(texts.map(encodeSigningText), signatureLifeMs),
   })
@@ -89,15 +89,15 @@ async function authenticateByProof(
 ): Promise<Checked<Signer>> {
   return firstValidClaim(proofs, async ({ keyId, signature, signed }: ProofClaim) => {
     const owner = await deps.desk.ask(keyId, actor, (key) =>
-      anyValid(signed, (bytes) => deps.checker.check(key, 'ed25519', signature, bytes)),
+      firstRightOrLast(signed, (bytes) => deps.checker.check(key, 'ed25519', signature, bytes)),
     )
     return owner.kind === 'passed'
-      ? checkedValue({ actor: owner.value, keyId, method: 'ap-object-integrity-proof' as const, once: [] })
+      ? passedCheckOf({ actor: owner.value, keyId, method: 'ap-object-integrity-proof' as const, once: [] })
       : owner
   })
 }
 
-function signedHashes(proofs: readonly Checked<ProofClaim>[]): readonly Uint8Array<ArrayBuffer>[] {
+function listSignedHashes(proofs: readonly Checked<ProofClaim>[]): readonly Uint8Array<ArrayBuffer>[] {
   return proofs.flatMap((proof) => (proof.kind === 'passed' ? proof.value.signed : []))
 }
 
@@ -127,7 +127,7 @@ async function firstValidClaim<Claim, T>(
   return last
 }
 
-async function anyValid<T, J extends string>(
+async function firstRightOrLast<T, J extends string>(
   items: readonly T[],
   judge: (item: T) => Promise<J>,
 ): Promise<J | 'wrong'> {
@@ -154,7 +154,7 @@ export interface KeyVerifier {
 
 export function createKeyVerifier(keys: KeySource, now: () => number): KeyVerifier {
   const refreshedAt = new LruMap<string, number>(maxBraked)
-  const mayRefresh = (keyId: string, answer: KeyAnswer): boolean => {
+  const mayRefetchKey = (keyId: string, answer: KeyAnswer): boolean => {
     const last = refreshedAt.get(keyId)
     if (last !== undefined && now() - last < brakeMs) return false
     // A fresh key would be the same.
@@ -169,21 +169,21 @@ export function createKeyVerifier(keys: KeySource, now: () => number): KeyVerifi
       const host = iriHost(keyId)
       if (host === undefined || host !== iriHost(actor)) return rejectSignature('key_elsewhere')
       const answer = await keys.find(keyId)
-      const first = await checkKeyAnswer(answer, actor, judge)
-      if (first.kind === 'passed' || answer.kind !== 'found' || !mayRefresh(keyId, answer)) return first
+      const first = await checkOwnerAndSignature(answer, actor, judge)
+      if (first.kind === 'passed' || answer.kind !== 'found' || !mayRefetchKey(keyId, answer)) return first
       const fresh = await keys.refresh(keyId)
       // A server that is down tells nothing new about the signature.
-      return fresh.kind === 'unreachable' ? first : checkKeyAnswer(fresh, actor, judge)
+      return fresh.kind === 'unreachable' ? first : checkOwnerAndSignature(fresh, actor, judge)
     },
   }
 }
 
-async function checkKeyAnswer(answer: KeyAnswer, actor: string, judge: Judge): Promise<Checked<RemoteActor>> {
+async function checkOwnerAndSignature(answer: KeyAnswer, actor: string, judge: Judge): Promise<Checked<RemoteActor>> {
   if (answer.kind !== 'found') return rejectMissingKey(answer)
   const { key, actor: owner } = answer
   if (key.owner !== actor || owner.id !== actor) return rejectSignature('not_the_owner')
   const judgement = await judge(key)
-  if (judgement === 'right') return checkedValue(owner)
+  if (judgement === 'right') return passedCheckOf(owner)
   return rejectSignature(judgement === 'wrong' ? 'wrong_signature' : judgement)
 }
 
@@ -227,7 +227,7 @@ export type ReaderVerifierDeps = {
 
 export function createReaderVerifier({ keys, now, origin }: ReaderVerifierDeps): DocumentDeps['signerOf'] {
   const checker = createSignatureChecker()
-  const isRight = async ({ algorithm, signature, texts }: SignatureClaim, key: RemoteKey): Promise<boolean> => {
+  const isClaimRight = async ({ algorithm, signature, texts }: SignatureClaim, key: RemoteKey): Promise<boolean> => {
     for (const text of texts) {
       const bytes = new Uint8Array(new TextEncoder().encode(text))
       if ((await checker.check(key, algorithm, signature, bytes)) === 'right') return true
@@ -239,7 +239,8 @@ export function createReaderVerifier({ keys, now, origin }: ReaderVerifierDeps):
     for (const ask of [keys.find, keys.refresh]) {
       const answer = await ask(claim.keyId)
       if (answer.kind !== 'found') return undefined
-      if (await isRight(claim, answer.key)) return answer.key.owner === answer.actor.id ? answer.actor.id : undefined
+      if (await isClaimRight(claim, answer.key))
+        return answer.key.owner === answer.actor.id ? answer.actor.id : undefined
     }
     return undefined
   }

@@ -35,7 +35,7 @@ const maxSpkiLength = 2048
 
 export function createSignatureChecker(): SignatureChecker {
   const keys = new LruMap<string, Promise<PublicKey | undefined>>(maxKeys)
-  const importCached = (spki: string, algorithm: Algorithm): Promise<PublicKey | undefined> => {
+  const importCachedKey = (spki: string, algorithm: Algorithm): Promise<PublicKey | undefined> => {
     const name = `${algorithm} ${spki}`
     const known = keys.get(name)
     if (known !== undefined) return known
@@ -47,7 +47,7 @@ export function createSignatureChecker(): SignatureChecker {
     async check(key, named, signature, signed) {
       const algorithm = named ?? ownAlgorithm[key.algorithm]
       if (keyOf[algorithm] !== key.algorithm) return 'algorithm_of_another_key'
-      const imported = await importCached(key.spki, algorithm)
+      const imported = await importCachedKey(key.spki, algorithm)
       if (imported === undefined) return 'key_unusable'
       const isRight = await verifyWithKey(imported, signature, signed)
       return isRight ? 'right' : 'wrong'

@@ -26,13 +26,13 @@ export function checkHosts({ id, type, actor, object }: ReadActivity): Signature
 }
 
 /** Servers do not let one of their people write as another; one that does is not believed. */
-export function isOwnWork({ type, actor, object }: ReadActivity): boolean {
+export function isAuthoredByActor({ type, actor, object }: ReadActivity): boolean {
   if ((type !== 'Create' && type !== 'Update') || typeof object !== 'object') return true
   return object.attributedTo === undefined || object.attributedTo === actor
 }
 
 /** An actor says that it is gone, or changed: sent to every server there is. */
-export function isAboutItself({ type, actor, object }: ReadActivity): boolean {
+export function isAboutActorItself({ type, actor, object }: ReadActivity): boolean {
   const objectId = typeof object === 'string' ? object : object?.id
   return (type === 'Delete' || type === 'Update') && objectId === actor
 }

@@ -2,19 +2,19 @@
 // and HTTP Message Signatures (RFC 9421).
 
 import { decodeStrictBase64 } from './key-material.ts'
-import { type Checked, checkedValue, rejectSignature, type SignatureRejectReason } from './rejection.ts'
+import { type Checked, passedCheckOf, rejectSignature, type SignatureRejectReason } from './rejection.ts'
 import {
   type Algorithm,
   checkCavageTimes,
   checkDateHeader,
   checkSignatureTimes,
-  isQuestion,
+  isBodylessMethod,
   longestKeyId,
   type SignatureClaim,
   type SignedRequest,
   signedHeader,
 } from './signed-request.ts'
-import { type Dictionary, innerListText, type Member, type Params, parseDictionary } from './structured-fields.ts'
+import { type Dictionary, type Member, type Params, parseDictionary, serializeInnerList } from './structured-fields.ts'
 
 const maxLength = 8192
 const maxNames = 32
@@ -43,7 +43,7 @@ export function parseCavageSignature(request: SignedRequest, nowMs: number): Che
   const texts = cavageSigningTexts(request, names, params)
   return texts === undefined
     ? rejectSignature('unknown_component')
-    : checkedValue({ keyId, signature, texts, algorithm: cavageAlgorithms.get(named) })
+    : passedCheckOf({ keyId, signature, texts, algorithm: cavageAlgorithms.get(named) })
 }
 
 /** Each name once: of two, a signer and we might take different ones. */
@@ -72,7 +72,10 @@ function checkCavageCoverage(
   if (covered.size !== names.length || names.length > maxNames) return 'malformed_signature'
   const hasTime = covered.has('date') || covered.has('(created)')
   const isEnough =
-    covered.has('(request-target)') && covered.has('host') && hasTime && (covered.has('digest') || isQuestion(request))
+    covered.has('(request-target)') &&
+    covered.has('host') &&
+    hasTime &&
+    (covered.has('digest') || isBodylessMethod(request))
   if (!isEnough) return 'missing_coverage'
   // Section 2.3: the older names of cavageAlgorithms know no times of their own.
   const hasOwnTimes = covered.has('(created)') || covered.has('(expires)')
@@ -168,7 +171,7 @@ function readLabel(
   const keyId = textParam(covered.params, 'keyid') ?? ''
   if (signature === undefined || keyId === '' || keyId.length > longestKeyId)
     return rejectSignature('malformed_signature')
-  const names = coveredNames(covered)
+  const names = listCoveredNames(covered)
   if (names === undefined) return rejectSignature('unknown_component')
   const fault = checkMessageCoverage(request, names) ?? checkSignatureTimes(signatureTimes(covered.params), nowMs)
   if (fault !== undefined) return rejectSignature(fault)
@@ -178,11 +181,11 @@ function readLabel(
   const text = signatureBase(request, covered)
   return text === undefined
     ? rejectSignature('unknown_component')
-    : checkedValue({ keyId, algorithm, signature, texts: [text] })
+    : passedCheckOf({ keyId, algorithm, signature, texts: [text] })
 }
 
 /** Undefined where one stands twice, or is changed by a parameter (`;bs`, `;key`, `;req` …): no server that delivers to us needs these. */
-function coveredNames({ items }: Covered): readonly string[] | undefined {
+function listCoveredNames({ items }: Covered): readonly string[] | undefined {
   const names: string[] = []
   for (const { bare, params } of items) {
     if (bare.type !== 'string' || params.size > 0 || names.includes(bare.value)) return undefined
@@ -193,10 +196,10 @@ function coveredNames({ items }: Covered): readonly string[] | undefined {
 
 /** Method, whole address and body must be signed. */
 function checkMessageCoverage(request: SignedRequest, names: readonly string[]): SignatureRejectReason | undefined {
-  const hasAll = (...wanted: readonly string[]): boolean => wanted.every((name) => names.includes(name))
-  const hasTarget = hasAll('@target-uri') || hasAll('@authority', '@path', '@query')
-  const hasBody = hasAll('content-digest') || isQuestion(request)
-  return hasAll('@method') && hasBody && hasTarget ? undefined : 'missing_coverage'
+  const coversAll = (...wanted: readonly string[]): boolean => wanted.every((name) => names.includes(name))
+  const hasTarget = coversAll('@target-uri') || coversAll('@authority', '@path', '@query')
+  const hasBody = coversAll('content-digest') || isBodylessMethod(request)
+  return coversAll('@method') && hasBody && hasTarget ? undefined : 'missing_coverage'
 }
 
 function signatureTimes(params: Params): {
@@ -227,7 +230,7 @@ export function signatureBase(request: SignedRequest, { items, params }: Covered
     if (value === undefined) return undefined
     lines.push(`"${bare.value}": ${value}`)
   }
-  return [...lines, `"@signature-params": ${innerListText(items, params)}`].join('\n')
+  return [...lines, `"@signature-params": ${serializeInnerList(items, params)}`].join('\n')
 }
 
 function componentValue(request: SignedRequest, name: string): string | undefined {

@@ -2,7 +2,7 @@
 
 import { canonicalJson, type Fields, type JsonObject, sha256Bytes } from '../../../src/lib/index.ts'
 import { decodeBase58, encodeMultibase, encodeUtf8 } from './key-material.ts'
-import { type Checked, checkedValue, rejectSignature, type SignatureRejectReason } from './rejection.ts'
+import { type Checked, passedCheckOf, rejectSignature, type SignatureRejectReason } from './rejection.ts'
 import { checkProofTimes, longestKeyId } from './signed-request.ts'
 
 export type ProofClaim = {
@@ -36,9 +36,9 @@ async function readProof(document: Fields, proof: unknown, nowMs: number): Promi
     return rejectSignature('malformed_proof')
   const fault = checkProofOptions(options, nowMs)
   if (fault !== undefined) return rejectSignature(fault)
-  const forms = signedForms(document, options)
+  const forms = canonicalProofForms(document, options)
   if (forms === undefined) return rejectSignature('malformed_proof')
-  return checkedValue({ keyId, signature, signed: await Promise.all(forms.map(hashProofForm)) })
+  return passedCheckOf({ keyId, signature, signed: await Promise.all(forms.map(hashProofForm)) })
 }
 
 function decodeProofValue(value: unknown): Uint8Array<ArrayBuffer> | undefined {
@@ -60,11 +60,11 @@ function checkProofOptions(options: Fields, nowMs: number): SignatureRejectReaso
 type Form = readonly [options: string, document: string]
 
 /** Undefined where the proof speaks of another context than the document, or something has no canonical form. */
-function signedForms(document: Fields, options: Fields): readonly Form[] | undefined {
+function canonicalProofForms(document: Fields, options: Fields): readonly Form[] | undefined {
   const [context, own] = [document['@context'], options['@context']]
   try {
     if (own !== undefined) {
-      if (!isBeginning(own, context)) return undefined
+      if (!isContextPrefix(own, context)) return undefined
       return [[canonicalJson(options), canonicalJson({ ...document, '@context': own })]]
     }
     const text = canonicalJson(document)
@@ -77,7 +77,7 @@ function signedForms(document: Fields, options: Fields): readonly Form[] | undef
 }
 
 /** vc-di-eddsa 3.3.2: the document's context begins with the proof's. */
-function isBeginning(own: unknown, whole: unknown): boolean {
+function isContextPrefix(own: unknown, whole: unknown): boolean {
   const [start, all] = [Array.isArray(own) ? own : [own], Array.isArray(whole) ? whole : [whole]]
   return start.length <= all.length && start.every((each, index) => canonicalJson(each) === canonicalJson(all[index]))
 }
@@ -93,7 +93,7 @@ async function hashProofForm([options, document]: Form): Promise<Uint8Array<Arra
 
 export type ProofKey = { readonly id: string; readonly privateKey: CryptoKey }
 
-export async function withProof(activity: JsonObject, key: ProofKey, nowMs: number): Promise<JsonObject> {
+export async function addProof(activity: JsonObject, key: ProofKey, nowMs: number): Promise<JsonObject> {
   const options: JsonObject = {
     ...('@context' in activity ? { '@context': activity['@context'] ?? null } : {}),
     type: 'DataIntegrityProof',

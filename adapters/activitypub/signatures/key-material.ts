@@ -20,7 +20,7 @@ const ed25519Prefix = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x0
 const ellipticPrefix = [0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01]
 
 /** `publicKeyPem`. Undefined: it is none that we could check a signature with. */
-export async function pemMaterial(pem: unknown): Promise<KeyMaterial | undefined> {
+export async function importPemKey(pem: unknown): Promise<KeyMaterial | undefined> {
   if (typeof pem !== 'string' || pem.length > maxText) return undefined
   const match = /-----BEGIN (RSA )?PUBLIC KEY-----([A-Za-z0-9+/=\s]+)-----END/.exec(pem)
   const bytes = match === null ? undefined : decodeStrictBase64((match[2] ?? '').replace(/\s+/g, ''))
@@ -29,7 +29,7 @@ export async function pemMaterial(pem: unknown): Promise<KeyMaterial | undefined
 }
 
 /** `publicKeyMultibase` of a Multikey (FEP-521a). */
-export async function multikeyMaterial(multibase: unknown): Promise<KeyMaterial | undefined> {
+export async function importMultikey(multibase: unknown): Promise<KeyMaterial | undefined> {
   if (typeof multibase !== 'string' || multibase.length > 128) return undefined
   const bytes = multibase.startsWith('z') ? decodeBase58(multibase.slice(1), 34) : undefined
   // Multicodec ed25519-pub.
@@ -41,7 +41,7 @@ async function toKeyMaterial(spki: Uint8Array<ArrayBuffer>): Promise<KeyMaterial
   const algorithm = spkiAlgorithm(spki)
   try {
     const key = await crypto.subtle.importKey('spki', spki, imports[algorithm], true, ['verify'])
-    if (algorithm === 'rsa' && !isRightSize(key)) return undefined
+    if (algorithm === 'rsa' && !isRsaSizeAccepted(key)) return undefined
     return { algorithm, spki: encodeBase64(spki) }
   } catch {
     return undefined
@@ -50,13 +50,13 @@ async function toKeyMaterial(spki: Uint8Array<ArrayBuffer>): Promise<KeyMaterial
 
 /** By how it begins; whether it is whole is for the platform to say. */
 function spkiAlgorithm(spki: Uint8Array): RemoteKey['algorithm'] {
-  const begins = (prefix: readonly number[]): boolean => prefix.every((byte, at) => spki[at] === byte)
-  if (begins(ed25519Prefix)) return 'ed25519'
-  return begins(ellipticPrefix) ? 'p256' : 'rsa'
+  const startsWithBytes = (prefix: readonly number[]): boolean => prefix.every((byte, at) => spki[at] === byte)
+  if (startsWithBytes(ed25519Prefix)) return 'ed25519'
+  return startsWithBytes(ellipticPrefix) ? 'p256' : 'rsa'
 }
 
 /** Too small proves nothing; too large makes every check expensive. */
-function isRightSize({ algorithm }: CryptoKey): boolean {
+function isRsaSizeAccepted({ algorithm }: CryptoKey): boolean {
   const bits = 'modulusLength' in algorithm ? Number(algorithm.modulusLength) : 0
   return bits >= rsaBits.least && bits <= rsaBits.most
 }

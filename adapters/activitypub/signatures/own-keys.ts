@@ -50,26 +50,26 @@ type Generation = { readonly number: number; readonly sinceMs: number }
 
 export function createActorKeys(deps: ActorKeysDeps): ActorKeys {
   const { records, now } = deps
-  const pairs = createPairs(deps)
+  const pairs = createKeyPairSource(deps)
   // Asked every time: a server that sees a signature by new keys must find them with every process at once.
-  const readGeneration = async ({ name }: KeyOwner): Promise<Generation> => {
+  const readKeyGeneration = async ({ name }: KeyOwner): Promise<Generation> => {
     const record = await records.get(ownFamilies.keys, name)
     return { number: Number(record?.['generation'] ?? 1), sinceMs: Number(record?.['since_ms'] ?? 0) }
   }
-  const readProofKey = async (owner: KeyOwner, number: number) => withMultibase(await pairs(owner, 'ed25519', number))
+  const readProofKey = async (owner: KeyOwner, number: number) => addMultibase(await pairs(owner, 'ed25519', number))
   const loadKeyRing = async (owner: KeyOwner, { number, sinceMs }: Generation): Promise<KeyRing> => {
     const isFormerShown = number > 1 && now() - sinceMs < overlapMs
     const [rsa, ed25519, former] = await Promise.all([
-      pairs(owner, 'rsa', number).then(withPem),
+      pairs(owner, 'rsa', number).then(addPem),
       readProofKey(owner, number),
       isFormerShown ? readProofKey(owner, number - 1) : undefined,
     ])
     return { rsa, ed25519, former }
   }
   return {
-    of: async (owner) => loadKeyRing(owner, await readGeneration(owner)),
+    of: async (owner) => loadKeyRing(owner, await readKeyGeneration(owner)),
     async rotation(owner) {
-      const { number, sinceMs } = await readGeneration(owner)
+      const { number, sinceMs } = await readKeyGeneration(owner)
       const next = { number: number + 1, sinceMs: now() }
       const value = { generation: next.number, since_ms: next.sinceMs }
       const effect: RecordWrite = { kind: 'put', family: ownFamilies.keys, key: owner.name, value }
@@ -88,7 +88,7 @@ const idNames = { rsa: 'main-key', ed25519: 'ed25519-key' } as const
 
 type Pairs = (owner: KeyOwner, algorithm: Algorithm, generation: number) => Promise<ActorKey>
 
-function createPairs({ ownKeys }: ActorKeysDeps): Pairs {
+function createKeyPairSource({ ownKeys }: ActorKeysDeps): Pairs {
   const known = new Map<string, Promise<ActorKey>>()
   return (owner, algorithm, generation) => {
     const name = `${algorithm}:${owner.name}:${generation}`
@@ -109,7 +109,7 @@ async function importOwnKey(
   name: string,
   algorithm: Algorithm,
 ): Promise<Omit<ActorKey, 'id'>> {
-  const text = await ownKeys.keep(name, () => makePair(algorithm))
+  const text = await ownKeys.keep(name, () => makeKeyPair(algorithm))
   if (text === undefined)
     throw new GatewayError(
       'config_invalid',
@@ -123,7 +123,7 @@ async function importOwnKey(
   }
 }
 
-async function makePair(algorithm: Algorithm): Promise<string> {
+async function makeKeyPair(algorithm: Algorithm): Promise<string> {
   const size = { modulusLength: 2048, publicExponent: Uint8Array.from([1, 0, 1]) }
   const how = algorithm === 'rsa' ? { ...algorithms.rsa, ...size } : algorithms.ed25519
   // Both algorithms make pairs; the platform's types also know some that do not.
@@ -139,13 +139,13 @@ async function exportKeyBytes(form: 'spki' | 'raw', key: CryptoKey): Promise<Uin
   return new Uint8Array((await crypto.subtle.exportKey(form, key)) as ArrayBuffer)
 }
 
-async function withPem(key: ActorKey): Promise<ActorKey & { readonly pem: string }> {
+async function addPem(key: ActorKey): Promise<ActorKey & { readonly pem: string }> {
   const spki = encodeBase64(await exportKeyBytes('spki', key.publicKey))
   const lines = spki.match(/.{1,64}/g) ?? []
   return { ...key, pem: ['-----BEGIN PUBLIC KEY-----', ...lines, '-----END PUBLIC KEY-----', ''].join('\n') }
 }
 
-async function withMultibase(key: ActorKey): Promise<ActorKey & { readonly multibase: string }> {
+async function addMultibase(key: ActorKey): Promise<ActorKey & { readonly multibase: string }> {
   const raw = await exportKeyBytes('raw', key.publicKey)
   // Multicodec ed25519-pub, in base58btc.
   return { ...key, multibase: `z${toBase58(Uint8Array.from([0xed, 0x01, ...raw]))}` }

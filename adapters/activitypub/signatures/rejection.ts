@@ -78,6 +78,6 @@ export function rejectSignature(reason: SignatureRejectReason): RejectedSignatur
 /** The result of a step: what it passes on, or why it ends here. */
 export type Checked<T> = { readonly kind: 'passed'; readonly value: T } | RejectedSignature
 
-export function checkedValue<T>(value: T): Checked<T> {
+export function passedCheckOf<T>(value: T): Checked<T> {
   return { kind: 'passed', value }
 }

@@ -46,7 +46,7 @@ export function toSignedRequest({ headers }: RawRequest, origin: string, method 
 }
 
 /** Whether it asks for something and brings no body that could be signed. */
-export function isQuestion({ method }: SignedRequest): boolean {
+export function isBodylessMethod({ method }: SignedRequest): boolean {
   return method === 'GET' || method === 'HEAD'
 }
 

@@ -35,19 +35,19 @@ export function parseDictionary(text: string): Dictionary | undefined {
 }
 
 /** The text of an inner list as a signer has to write it (RFC 8941 section 4.1). */
-export function innerListText(items: readonly Item[], params: Params): string {
-  return `(${items.map(({ bare, params: own }) => bareText(bare) + paramsText(own)).join(' ')})${paramsText(params)}`
+export function serializeInnerList(items: readonly Item[], params: Params): string {
+  return `(${items.map(({ bare, params: own }) => serializeBareItem(bare) + serializeParams(own)).join(' ')})${serializeParams(params)}`
 }
 
-function paramsText(params: Params): string {
+function serializeParams(params: Params): string {
   let text = ''
   for (const [name, bare] of params) {
-    text += bare.type === 'boolean' && bare.value ? `;${name}` : `;${name}=${bareText(bare)}`
+    text += bare.type === 'boolean' && bare.value ? `;${name}` : `;${name}=${serializeBareItem(bare)}`
   }
   return text
 }
 
-function bareText(bare: BareItem): string {
+function serializeBareItem(bare: BareItem): string {
   switch (bare.type) {
     case 'string':
       return `"${bare.value.replace(/["\\]/g, '\\$&')}"`
@@ -66,7 +66,10 @@ function parseMembers(cursor: Cursor): Dictionary {
   while (cursor.at < cursor.text.length) {
     const name = takeToken(cursor, /[a-z*][a-z0-9_.*-]*/y)
     if (members.has(name) || members.size >= maxEntries) throw new Malformed()
-    members.set(name, takeToken(cursor, /=?/y) === '=' ? parseMember(cursor) : { kind: 'item', ...flagged(cursor) })
+    members.set(
+      name,
+      takeToken(cursor, /=?/y) === '=' ? parseMember(cursor) : { kind: 'item', ...parseFlagItem(cursor) },
+    )
     takeToken(cursor, /[ \t]*/y)
     if (cursor.at === cursor.text.length) return members
     takeToken(cursor, /,[ \t]*/y)
@@ -87,18 +90,18 @@ function parseMember(cursor: Cursor): Member {
     items.push(parseItem(cursor))
   }
   cursor.at += 1
-  return { kind: 'list', items, params: params(cursor) }
+  return { kind: 'list', items, params: parseParams(cursor) }
 }
 
-function flagged(cursor: Cursor): Item {
-  return { bare: { type: 'boolean', value: true }, params: params(cursor) }
+function parseFlagItem(cursor: Cursor): Item {
+  return { bare: { type: 'boolean', value: true }, params: parseParams(cursor) }
 }
 
 function parseItem(cursor: Cursor): Item {
-  return { bare: parseBareItem(cursor), params: params(cursor) }
+  return { bare: parseBareItem(cursor), params: parseParams(cursor) }
 }
 
-function params(cursor: Cursor): Params {
+function parseParams(cursor: Cursor): Params {
   const found = new Map<string, BareItem>()
   while (cursor.text[cursor.at] === ';') {
     takeToken(cursor, /; */y)

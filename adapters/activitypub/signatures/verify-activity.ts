@@ -7,11 +7,11 @@ import { isActivityMediaType, isUnreadableActivity, readActivity } from '../voca
 import type { ReadActivity, VerifiedActivity } from '../wire/activity.ts'
 import { authenticate, createKeyVerifier, hasSignature, type KeySource, type KeyVerifier } from './authenticate.ts'
 import { createSignatureChecker, type SignatureChecker } from './check-signature.ts'
-import { checkHosts, isAboutItself, isOwnWork, parseInboxOwner } from './host-authority.ts'
+import { checkHosts, isAboutActorItself, isAuthoredByActor, parseInboxOwner } from './host-authority.ts'
 import { hasProof } from './integrity-proof.ts'
 import {
   type Checked,
-  checkedValue,
+  passedCheckOf,
   type RejectedSignature,
   rejectSignature,
   type SignatureRejectReason,
@@ -68,7 +68,7 @@ async function verifySignedActivity(deps: OpenDeps, arrival: RawRequest): Promis
   if (screened !== undefined) return screened
   const signer = await authenticate({ ...deps, acceptsProofs, nowMs: deps.now() }, request, activity)
   if (signer.kind === 'refused') {
-    return signer.reason === 'key_gone' && activity.type === 'Delete' && isAboutItself(activity)
+    return signer.reason === 'key_gone' && activity.type === 'Delete' && isAboutActorItself(activity)
       ? { kind: 'departed', activity }
       : signer
   }
@@ -102,7 +102,7 @@ function parseActivityBody(bytes: Uint8Array): Checked<ReadActivity> {
   const activity = readActivity(json.value)
   if (isUnreadableActivity(activity)) return rejectSignature(activity.reason)
   const foreign = checkHosts(activity)
-  return foreign === undefined ? checkedValue(activity) : rejectSignature(foreign)
+  return foreign === undefined ? passedCheckOf(activity) : rejectSignature(foreign)
 }
 
 /** Blocks, limits and what else can be judged without asking another server. */
@@ -110,9 +110,9 @@ async function screenActivity(
   deps: SignatureVerifierDeps,
   activity: ReadActivity,
 ): Promise<SignatureResult | undefined> {
-  if (!isOwnWork(activity)) return { kind: 'dropped', reason: 'not_their_own_work' }
+  if (!isAuthoredByActor(activity)) return { kind: 'dropped', reason: 'not_their_own_work' }
   const { actor, type } = activity
-  if (deps.knows !== undefined && isAboutItself(activity) && !(await deps.knows(actor)))
+  if (deps.knows !== undefined && isAboutActorItself(activity) && !(await deps.knows(actor)))
     return { kind: 'dropped', reason: 'stranger_left' }
   const answer = await deps.screen?.({ actor, type })
   return answer === undefined ? undefined : { kind: 'screened', answer }
@@ -183,7 +183,7 @@ export type ReverifyDeps = {
 }
 
 /** Undefined: what is kept does not say enough. */
-export async function reverifyStored(
+export async function reverifyStoredActivity(
   { remote, acceptsProofs }: ReverifyDeps,
   { bytes }: RawRequest,
   { subject }: StoredEventFacts,

@@ -29,7 +29,7 @@ export function personOrderKey(agent: string, actor: string): string {
   return `${peerKey(agent, actor)} >`
 }
 
-export async function hasBlocked(records: Records, agent: string, actor: string): Promise<boolean> {
+export async function isAgentBlockedBy(records: Records, agent: string, actor: string): Promise<boolean> {
   return (await records.get(peerFamilies.block, peerKey(agent, actor))) !== undefined
 }
 
@@ -72,19 +72,19 @@ const asContext = 'https://www.w3.org/ns/activitystreams'
 const answeredMs = 60 * 60 * 1000
 
 /** Which of the times they asked: within one they are answered once. */
-export function followRound(askedAt: string): number {
+export function followRequestPeriod(askedAt: string): number {
   const at = Date.parse(askedAt)
   return Number.isFinite(at) ? Math.floor(at / answeredMs) : 0
 }
 
-export function requestEffects(asker: FollowRecord): readonly RecordWrite[] {
+export function followRequestWrites(asker: FollowRecord): readonly RecordWrite[] {
   const { agent, actor } = asker
   const key = peerKey(agent, actor)
   return [{ kind: 'put', family: peerFamilies.request, key, value: followToJson(asker), agent, subject: actor }]
 }
 
 /** They follow from now on, and an Undo may name their Follow alone. */
-export function followerEffects(asker: FollowRecord): readonly RecordWrite[] {
+export function followerWrites(asker: FollowRecord): readonly RecordWrite[] {
   const { agent, actor, follow } = asker
   const mine = { agent, subject: actor }
   return [
@@ -112,7 +112,7 @@ export function answerFollow(own: string, asker: FollowRecord, type: 'Accept' | 
   const { agent, actor, inbox, follow, askedAt } = asker
   // Only what is needed to find it: some servers refuse a follow that comes back with more than they sent.
   const object: JsonObject = { id: follow, type: 'Follow', actor, object: own }
-  const name = `${type.toLowerCase()}-${encodeURIComponent(follow)}-${followRound(askedAt)}`
+  const name = `${type.toLowerCase()}-${encodeURIComponent(follow)}-${followRequestPeriod(askedAt)}`
   const call: InboxCall = {
     op: 'deliver',
     agent,

@@ -60,7 +60,7 @@ export function createRunEventWriter(run: RunFacts): RunEventWriter {
     openId: undefined,
     count: 0,
     isOver: false,
-    ...knownToolCalls(run),
+    ...listClientsToolCalls(run),
     decided: '',
     kept: [],
     isStateTold: false,
@@ -73,7 +73,7 @@ export function createRunEventWriter(run: RunFacts): RunEventWriter {
 }
 
 /** A client that comes back with a result or a decision has seen its call: to be told of it again would double it. */
-function knownToolCalls({ messages }: RunFacts): Pick<RunProgress, 'calls' | 'results'> {
+function listClientsToolCalls({ messages }: RunFacts): Pick<RunProgress, 'calls' | 'results'> {
   const calls = new Set<string>()
   const results = new Set<string>()
   for (const message of messages) {
@@ -174,14 +174,14 @@ function answerEvents(told: RunProgress, said: NormalizedResponse): readonly Agu
     return [...closeTextMessage(told), ...calls, ...textMessageEvents(told, text), ...files]
   // What grew is what was meant, and leads nowhere else: it is only closed.
   const isMeant =
-    lettersAndDigits(told.said) === lettersAndDigits(text) ||
-    lettersAndDigits(text).endsWith(lettersAndDigits(told.words))
+    keepLettersAndDigits(told.said) === keepLettersAndDigits(text) ||
+    keepLettersAndDigits(text).endsWith(keepLettersAndDigits(told.words))
   if (isMeant && safeMarkdown(told.said) === told.said) return [...closeTextMessage(told), ...calls, ...files]
   // The snapshot that takes the words back holds the calls already.
   return [...retractTextEvents(told), ...textMessageEvents(told, text), ...files]
 }
 
-function lettersAndDigits(text: string): string {
+function keepLettersAndDigits(text: string): string {
   return text.replace(/[^\p{L}\p{N}]+/gu, '')
 }
 

@@ -18,7 +18,7 @@ const headers = {
 type FollowRequest = Parameters<NonNullable<Adapter['follow']>>[0]
 
 /** Undefined: the client wants the answer whole, or there is nothing to show. */
-export async function followRequest(tasks: TaskService, asked: FollowRequest): Promise<Response | undefined> {
+export async function streamRunOfRequest(tasks: TaskService, asked: FollowRequest): Promise<Response | undefined> {
   const { acceptance, bytes, headers } = asked
   if (!(headers['accept'] ?? '').includes('text/event-stream') || !('inboxId' in acceptance)) return undefined
   const taskId = await tasks.ofMessage(acceptance.inboxId)
@@ -47,7 +47,7 @@ function streamAguiEvents(tasks: TaskService, run: StreamedRun, { headers: asked
   keepOpen(closed)
   // The events before the one that was seen are read again: what they opened must be known to go on.
   const seen = asked['last-event-id'] ?? run.from
-  const frames = runFrames(tasks, run, seen, gone.signal)
+  const frames = streamRunFrames(tasks, run, seen, gone.signal)
   const encoder = new TextEncoder()
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
@@ -72,7 +72,7 @@ function streamAguiEvents(tasks: TaskService, run: StreamedRun, { headers: asked
 
 type StreamedRun = RunFacts & { readonly taskId: string; readonly from: string }
 
-async function* runFrames(
+async function* streamRunFrames(
   tasks: TaskService,
   run: StreamedRun,
   seen: string,
@@ -152,7 +152,7 @@ export async function checkOpenInterrupts(
   const open = waits.filter((wait) => !wait.isOver)
   const isStreamed = accept.includes('text/event-stream')
   if ((request.resume ?? []).length === 0)
-    return open.length === 0 ? free : checkWithoutResume(request, open, isStreamed)
+    return open.length === 0 ? free : checkRequestWithoutResume(request, open, isStreamed)
   return resumeInterrupts({ tasks, request, subject, waits, isStreamed })
 }
 
@@ -172,13 +172,13 @@ async function resumeInterrupts({ tasks, request, subject, waits, isStreamed }: 
     // Decided long ago by this very request: it is told the same again.
     const before =
       wait === undefined ? await tasks.ofMessageId(decisionId(request, interruptId), { subject }) : undefined
-    if (wait === undefined && before === undefined) return blockedRequest(request, isStreamed, unknownInterrupt, open)
+    if (wait === undefined && before === undefined) return blockRunRequest(request, isStreamed, unknownInterrupt, open)
     const taskId = wait?.taskId ?? before
     if (taskId !== undefined && !(wait?.isOver === false && wait.isTaskOver)) continuesTurn.set(interruptId, taskId)
   }
   const decided = new Set((request.resume ?? []).map(({ interruptId }) => interruptId))
   if (open.some((wait) => !decided.has(wait.id)))
-    return blockedRequest(request, isStreamed, partialDecisionProblem(open), open)
+    return blockRunRequest(request, isStreamed, partialDecisionProblem(open), open)
   return { kind: 'decides', tasks: continuesTurn }
 }
 
@@ -186,13 +186,17 @@ async function resumeInterrupts({ tasks, request, subject, waits, isStreamed }: 
  * Without a resume: results and commands are taken, and so are words, as on every channel. Only a stream is held to its protocol,
  * whose clients begin nothing else while an interrupt is open.
  */
-function checkWithoutResume(request: RunRequest, open: readonly TaskWait[], isStreamed: boolean): InterruptCheck {
+function checkRequestWithoutResume(
+  request: RunRequest,
+  open: readonly TaskWait[],
+  isStreamed: boolean,
+): InterruptCheck {
   if (request.messages.at(-1)?.role === 'tool') return free
   const command = parseRunCommand(request)
   // The run that asks, sent again, is told what it asked.
   const isAgain = open.some(({ runId }) => runId === request.runId)
   if (command === undefined)
-    return isStreamed && !isAgain ? blockedRequest(request, isStreamed, openInterruptProblem(open), open) : free
+    return isStreamed && !isAgain ? blockRunRequest(request, isStreamed, openInterruptProblem(open), open) : free
   if (command.name !== 'approve' && command.name !== 'reject') return free
   const [, code] = /^([0-9a-f]{6,36})\b/i.exec(command.args.trim()) ?? []
   const [wait, ...others] = open.filter(({ id }) => code === undefined || id.endsWith(code.toLowerCase()))
@@ -237,7 +241,7 @@ const unknownInterrupt: Problem = {
   remedy: 'use the id of an interrupt of a run on this thread; one that expired is asked for anew',
 }
 
-function blockedRequest(
+function blockRunRequest(
   request: RunRequest,
   isStreamed: boolean,
   problem: Problem,

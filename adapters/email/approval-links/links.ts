@@ -48,7 +48,7 @@ export async function createDecisionLinks(
       key,
       value,
       isOnce: true,
-      lifeMs: noteLifeMs(decision, deps.now()),
+      lifeMs: decisionLinkLifeMs(decision, deps.now()),
       subject: mailSubject(person.address),
     })
     links.push({ ...decision, url: `${publicUrl}${decisionPath(connection.id)}/${token}` })
@@ -66,7 +66,7 @@ async function decisionToken(
   return base32(await hmac.sha256(await secret(), bytes)).slice(0, tokenLength)
 }
 
-function noteLifeMs({ expires_at }: MailDecision, now: number): number {
+function decisionLinkLifeMs({ expires_at }: MailDecision, now: number): number {
   return expires_at === null ? lifeMs : Math.max(0, Date.parse(expires_at) - now) + lifeMs
 }
 

@@ -5,7 +5,7 @@
 import { OffloadError } from '../../../src/contract/index.ts'
 import { GatewayError } from '../../../src/lib/index.ts'
 import type { Resolver } from '../dns.ts'
-import { offloadRefusal } from '../offload/load-shedding.ts'
+import { offloadErrorToRefusal } from '../offload/load-shedding.ts'
 import type { HeaderField, MailHead, MailProof, MailRefusal, ReceivedMail } from '../wire/mail.ts'
 import { type AuthSettings, defaultAuthSettings, type Judging, judgeAuthor } from './judge-author.ts'
 import { loadMailChecks, type MailChecks } from './mail-checks.ts'
@@ -37,11 +37,11 @@ export async function authenticateMail(
 ): Promise<MailProof | MailRefusal> {
   const settings = { ...defaultAuthSettings, ...deps.settings }
   const { from } = head
-  if (head.faults.length > 0 || from === undefined) return unprovenMail(head.faults)
+  if (head.faults.length > 0 || from === undefined) return unprovenMailResult(head.faults)
   const excess = findCostlyField(head.fields)
-  if (excess !== undefined) return unprovenMail([excess])
+  if (excess !== undefined) return unprovenMailResult([excess])
   const judging: Judging = { mail, head, from, settings, dns: deps.resolver.forMail() }
-  return authenticateInTime(settings.deadlineMs, async () =>
+  return authenticateWithDeadline(settings.deadlineMs, async () =>
     judgeAuthor(judging, mail.raw, deps.library ?? (await loadMailChecks())),
   )
 }
@@ -56,11 +56,11 @@ function findCostlyField(all: readonly HeaderField[]): string | undefined {
     return 'signature_too_long'
   if (all.some(({ name, value }) => name === 'content-type' && value.length > maxContentType))
     return 'content_type_too_long'
-  const namesTooManyFields = ({ value }: HeaderField): boolean => value.split(':').length > maxSignedNames
-  return fields.some(namesTooManyFields) ? 'too_many_signed_fields' : undefined
+  const signsTooManyFields = ({ value }: HeaderField): boolean => value.split(':').length > maxSignedNames
+  return fields.some(signsTooManyFields) ? 'too_many_signed_fields' : undefined
 }
 
-function unprovenMail(reasons: readonly string[]): MailProof {
+function unprovenMailResult(reasons: readonly string[]): MailProof {
   return {
     standing: 'none',
     method: 'none',
@@ -72,7 +72,7 @@ function unprovenMail(reasons: readonly string[]): MailProof {
   }
 }
 
-async function authenticateInTime(
+async function authenticateWithDeadline(
   deadlineMs: number,
   work: () => Promise<MailProof | MailRefusal>,
 ): Promise<MailProof | MailRefusal> {
@@ -84,9 +84,9 @@ async function authenticateInTime(
   try {
     return await Promise.race([work(), late.promise])
   } catch (error) {
-    if (error instanceof OffloadError) return offloadRefusal(error)
+    if (error instanceof OffloadError) return offloadErrorToRefusal(error)
     // What makes the library fail once makes it fail again; nothing is believed of such a mail.
-    return unprovenMail(['not_checkable'])
+    return unprovenMailResult(['not_checkable'])
   } finally {
     clearTimeout(timer)
   }
@@ -138,12 +138,12 @@ export async function testSignatureChecks(
   library: Pick<MailChecks, 'checkSignatures'> | undefined = undefined,
 ): Promise<void> {
   const { checkSignatures } = library ?? (await loadMailChecks())
-  const checkSample = async (mail: string): Promise<string> => {
+  const checkSampleMail = async (mail: string): Promise<string> => {
     const options = { resolver: sampleResolver, strict: true, minBitLength: 1024, curTime: new Date('2018-06-11') }
     const { results } = await checkSignatures(new TextEncoder().encode(mail), options)
     return results.map(({ status }) => status.result).join(' ')
   }
-  const [whole, broken] = [await checkSample(sample), await checkSample(sample.replace('dinner', 'supper'))]
+  const [whole, broken] = [await checkSampleMail(sample), await checkSampleMail(sample.replace('dinner', 'supper'))]
   if (whole === 'pass pass' && broken === 'fail fail') return
   throw new GatewayError(
     'config_invalid',

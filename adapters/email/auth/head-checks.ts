@@ -136,7 +136,7 @@ async function loadMailauth(): Promise<HeadChecks> {
     }
   }
 
-  const verify = ({ head, minRsaBits, now }: HeadQuestion, resolver: Resolve, type: SignatureHeader['type']) =>
+  const runHeadVerifier = ({ head, minRsaBits, now }: HeadQuestion, resolver: Resolve, type: SignatureHeader['type']) =>
     new Promise<Verified>((resolve, reject) => {
       // A sender, so that it does not look for one in the head.
       const sender = 'nobody@invalid'
@@ -152,12 +152,12 @@ async function loadMailauth(): Promise<HeadChecks> {
   // The library's own types say more than it keeps, and less than it answers: the shapes above are what the tests hold it to.
   return {
     async checkHead(question, resolver) {
-      const { headerFrom, fromFields, results, arc } = await verify(question, resolver, 'DKIM')
+      const { headerFrom, fromFields, results, arc } = await runHeadVerifier(question, resolver, 'DKIM')
       const chain = arc.chain ? arc.chain.map(copyArcSet) : false
       return { headerFrom, fromFields, results: results.map(copySignature), chain }
     },
     async checkArc(question, resolver) {
-      const { arc } = await verify(question, resolver, 'ARC')
+      const { arc } = await runHeadVerifier(question, resolver, 'ARC')
       const checkSeals = mailauth.arc as unknown as (given: object, options: object) => Promise<CheckedArc>
       const { status, signature } = await checkSeals(arc, { resolver, strict: true })
       return { status: copyStatus(status), signature: signature ? copySignature(signature) : false }

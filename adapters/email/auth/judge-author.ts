@@ -3,8 +3,8 @@ import type { MailResolver, Resolve } from '../dns.ts'
 import { normalizeDomain } from '../wire/address.ts'
 import type { Mailbox, MailHead, MailProof, MailRefusal, ReceivedMail } from '../wire/mail.ts'
 import type { CheckedDmarc, CheckedMail, MailChecks } from './mail-checks.ts'
-import { arrivalTime, checkReplay, type Dated } from './replay.ts'
-import { plainReason, readArcChain, readDkimSignature, type Signature } from './signatures.ts'
+import { checkReplay, type Dated, mailArrivalTime } from './replay.ts'
+import { cleanSignatureReason, readArcChain, readDkimSignature, type Signature } from './signatures.ts'
 
 export type Judging = {
   readonly mail: ReceivedMail
@@ -44,7 +44,7 @@ export async function judgeAuthor(
 ): Promise<MailProof | MailRefusal> {
   const { mail, from, settings, dns } = judging
   const resolve = dns.resolve
-  const now = arrivalTime(mail)
+  const now = mailArrivalTime(mail)
   const checked = await library.checkSignatures(raw, {
     resolver: resolve,
     strict: true,
@@ -53,12 +53,12 @@ export async function judgeAuthor(
   })
   const signatures = checked.results.map((result) => readDkimSignature(result, now))
   const told = signatures.map(({ reason }) => reason)
-  if (!agreesOnAuthor(checked, from))
-    return concludeProof(judging, { standing: 'none', method: 'none', reasons: [...told, 'parser_disagreement'] })
+  if (!hasSameAuthor(checked, from))
+    return toMailProof(judging, { standing: 'none', method: 'none', reasons: [...told, 'parser_disagreement'] })
   const passed = signatures.filter(({ result }) => result === 'pass')
-  const policy = await library.checkDmarc(dmarcQuestion(checked, passed, [], resolve))
+  const policy = await library.checkDmarc(dmarcCheckInput(checked, passed, [], resolve))
   if (policy.response === false)
-    return concludeProof(judging, {
+    return toMailProof(judging, {
       standing: 'none',
       method: 'none',
       reasons: [...told, `dmarc=skipped ${policy.reason}`],
@@ -66,7 +66,7 @@ export async function judgeAuthor(
   if (policy.response.status.result === 'temperror') return dnsUnknownRefusal(dns)
   const authors = passed.filter((signature) => !signature.isCut && isAuthorSignature(signature, policy, from))
   if (authors.length > 0)
-    return concludeProof(judging, verifiedOutcome(judging.head, { authors, all: signatures }, policy, told))
+    return toMailProof(judging, judgeVerifiedAuthor(judging.head, { authors, all: signatures }, policy, told))
   const chain = await readArcChain(library, checked, {
     resolve,
     sealers: new Set(settings.trustedSealers.map((domain) => domain.toLowerCase())),
@@ -74,7 +74,7 @@ export async function judgeAuthor(
     now,
   })
   if (chain.kind === 'vouched') {
-    return concludeProof(judging, {
+    return toMailProof(judging, {
       standing: 'verified',
       method: 'email-dmarc',
       signature: {
@@ -99,19 +99,19 @@ export async function judgeAuthor(
   const isOpen = signatures.some(({ result, isKin }) => result === 'unknown' && isKin) || origin.isOpen
   if (isOpen || (chain.reason?.startsWith('arc=fail') === true && dns.unknown().length > 0))
     return dnsUnknownRefusal(dns)
-  const all = await library.checkDmarc(dmarcQuestion(checked, passed, origin.domains, resolve))
-  return concludeProof(judging, unsignedOutcome(all, passed, origin, from, reasons))
+  const all = await library.checkDmarc(dmarcCheckInput(checked, passed, origin.domains, resolve))
+  return toMailProof(judging, judgeUnsignedAuthor(all, passed, origin, from, reasons))
 }
 
 /** The library must have read the same author as the scanner: one field, one address, one domain. */
-function agreesOnAuthor({ headerFrom, fromFields }: CheckedMail, from: Mailbox): boolean {
+function hasSameAuthor({ headerFrom, fromFields }: CheckedMail, from: Mailbox): boolean {
   const [address = ''] = headerFrom
   const at = address.lastIndexOf('@')
   const read = `${address.slice(0, at)}@${normalizeDomain(address.slice(at + 1)) ?? ''}`
   return fromFields === 1 && headerFrom.length === 1 && read === from.address
 }
 
-function dmarcQuestion(
+function dmarcCheckInput(
   checked: CheckedMail,
   passed: readonly Signature[],
   spfDomains: readonly string[],
@@ -138,17 +138,17 @@ const dmarcResult = ({ response }: CheckedDmarc): string => (response === false 
 function isAuthorSignature(signature: Signature, policy: CheckedDmarc, from: Mailbox): boolean {
   if (!signature.isKin) return false
   if (dmarcResult(policy) === 'pass')
-    return policy.dkimAligned?.has(signature.domain) === true && sameDomain(policy, from)
+    return policy.dkimAligned?.has(signature.domain) === true && isDmarcDomainOfAuthor(policy, from)
   return (
     dmarcResult(policy) === 'none' && (from.domain === signature.domain || from.domain.endsWith(`.${signature.domain}`))
   )
 }
 
-const sameDomain = ({ response }: CheckedDmarc, from: Mailbox): boolean =>
+const isDmarcDomainOfAuthor = ({ response }: CheckedDmarc, from: Mailbox): boolean =>
   response !== false && response.status.header.from === from.domain
 
 /** Each of the author's signatures vouches for its fields; which of them stands first is up to the server that hands the mail over. */
-function verifiedOutcome(
+function judgeVerifiedAuthor(
   head: MailHead,
   { authors, all }: { readonly authors: readonly Signature[]; readonly all: readonly Signature[] },
   policy: CheckedDmarc,
@@ -212,7 +212,7 @@ function policyReason({ response }: CheckedDmarc): string {
 }
 
 /** No signature makes an author: something weaker, nothing, or a mail that the domain itself disowns. */
-function unsignedOutcome(
+function judgeUnsignedAuthor(
   policy: CheckedDmarc,
   passed: readonly Signature[],
   origin: Origin,
@@ -234,7 +234,7 @@ function unsignedOutcome(
   return { standing: p === 'reject' || p === 'quarantine' ? 'spoofed' : 'none', method: 'none', reasons }
 }
 
-function concludeProof(
+function toMailProof(
   { mail, head, from, settings }: Judging,
   { standing, method, signature, signatures = [], dated = [], reasons }: JudgeOutcome,
 ): MailProof | MailRefusal {
@@ -268,7 +268,7 @@ const isUnsignedField = (head: MailHead, { signedHeaders }: Signature, name: str
 
 const dnsUnknownRefusal = (dns: MailResolver): MailRefusal => ({
   kind: 'later',
-  reason: `dns_unknown ${plainReason(dns.unknown().at(-1) ?? '')}`.trim(),
+  reason: `dns_unknown ${cleanSignatureReason(dns.unknown().at(-1) ?? '')}`.trim(),
   remedy: 'Send it again later: the name system did not tell who may send for this domain.',
 })
 

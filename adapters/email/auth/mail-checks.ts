@@ -1,6 +1,6 @@
 // Checks the signatures of a mail in the order of what they cost: what the mail's head alone can refute is never hashed.
 
-import { type BodyForm, hashBody, withLineEnds } from '../dkim/body-hash.ts'
+import { type BodyForm, hashBody, normalizeToCrlf } from '../dkim/body-hash.ts'
 import type { Resolve } from '../dns.ts'
 import { findHeadEnd } from '../mime/part-head.ts'
 import {
@@ -57,7 +57,7 @@ export function createMailChecks(checks: HeadChecks, hash: HashBody): MailChecks
   return {
     async checkSignatures(raw, { resolver, minBitLength, curTime }) {
       const { bodyStart } = findHeadEnd(raw, 0, raw.length)
-      const head = withLineEnds(raw.subarray(0, bodyStart))
+      const head = normalizeToCrlf(raw.subarray(0, bodyStart))
       const question = { head, minRsaBits: minBitLength, now: curTime.getTime() }
       const { chain, results, ...from } = await checks.checkHead(question, resolver)
       const confirm = createBodyConfirm(raw, bodyStart, hash)
@@ -89,7 +89,7 @@ function createBodyConfirm(raw: Uint8Array, bodyStart: number, hash: HashBody) {
   const known = new Map<string, string>()
   const bodyBytes = raw.length - bodyStart
   let hashedBytes = 0
-  const mayHash = ({ status }: HeadSignature): boolean => {
+  const mayHashBody = ({ status }: HeadSignature): boolean => {
     if (bodyBytes > smallBytes && typeof status.aligned !== 'string') return false
     hashedBytes += bodyBytes
     return hashedBytes <= maxHashedBytes
@@ -102,7 +102,12 @@ function createBodyConfirm(raw: Uint8Array, bodyStart: number, hash: HashBody) {
     const wanted = new Map<string, BodyForm>()
     for (const signature of kinFirst) {
       const { body } = signature
-      if (body === undefined || known.has(bodyFormKey(body)) || wanted.has(bodyFormKey(body)) || !mayHash(signature))
+      if (
+        body === undefined ||
+        known.has(bodyFormKey(body)) ||
+        wanted.has(bodyFormKey(body)) ||
+        !mayHashBody(signature)
+      )
         continue
       wanted.set(bodyFormKey(body), { canonicalization: body.canonicalization, length: body.length })
     }

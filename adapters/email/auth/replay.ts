@@ -34,7 +34,7 @@ export type Freshness =
   | { readonly kind: 'suspected'; readonly reason: string }
 
 /** When it reached us, or the mailbox that it was fetched from. */
-export const arrivalTime = ({ mailboxAt, receivedAt }: ReceivedMail): number => Date.parse(mailboxAt ?? receivedAt)
+export const mailArrivalTime = ({ mailboxAt, receivedAt }: ReceivedMail): number => Date.parse(mailboxAt ?? receivedAt)
 
 /** `unnamed`: agents that may get mails which do not name them (Bcc, aliases). */
 export function checkReplay(
@@ -43,7 +43,7 @@ export function checkReplay(
   signed: SignedMail,
   unnamed: ReadonlySet<string>,
 ): Freshness {
-  const freshness = checkAge(arrivalTime(mail), head, signed)
+  const freshness = checkAge(mailArrivalTime(mail), head, signed)
   if (freshness.kind !== 'fresh' || isRecipientNamed(mail, head, signed.signedHeaders, unnamed)) return freshness
   return { kind: 'suspected', reason: 'recipient_not_named' }
 }

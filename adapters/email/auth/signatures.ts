@@ -48,7 +48,7 @@ export function readDkimSignature(checked: CheckedSignature, now: number): Signa
     reason:
       status.result === 'none'
         ? 'dkim=none'
-        : `dkim=${result} d=${plainReason(domain)}${told === '' ? '' : ` ${told}`}`,
+        : `dkim=${result} d=${cleanSignatureReason(domain)}${told === '' ? '' : ` ${told}`}`,
   }
 }
 
@@ -58,7 +58,7 @@ function signatureProblem(
   now: number,
 ): string | undefined {
   if (status.result !== 'pass')
-    return Object.values(status.policy ?? {})[0] ?? plainReason(status.comment ?? status.result)
+    return Object.values(status.policy ?? {})[0] ?? cleanSignatureReason(status.comment ?? status.result)
   if (id === undefined) return 'unreadable'
   // RFC 6376 3.6.1: a mail under a key on trial is like one without a signature.
   if (status.testing === true) return 'testing_key'
@@ -72,7 +72,7 @@ const signedHeaderNames = ({ signingHeaders }: CheckedSignature): readonly strin
     .filter((name) => name !== '')
 
 /** Signatures are written by senders; reasons are read by people. */
-export const plainReason = (text: string): string =>
+export const cleanSignatureReason = (text: string): string =>
   text
     .replace(/[^\w.@ -]+/g, '')
     .slice(0, 100)
@@ -112,14 +112,14 @@ export async function readArcChain(
   const arc = await library.checkArc(checked.arc, { resolver: resolve, strict: true })
   if (arc.status.result === 'none') return { kind: 'silent', reason: undefined }
   if (arc.status.result !== 'pass')
-    return { kind: 'silent', reason: `arc=fail ${plainReason(arc.status.comment ?? '')}`.trim() }
+    return { kind: 'silent', reason: `arc=fail ${cleanSignatureReason(arc.status.comment ?? '')}`.trim() }
   if (by.length === 0 || !by.every((domain) => sealers.has(domain)))
     return { kind: 'silent', reason: 'arc=pass sealer_not_trusted' }
   if (!isPassRecorded) return { kind: 'silent', reason: 'arc=pass no_dmarc_pass_recorded' }
   const signature = newestArcSignature(arc, now)
   if (signature === undefined) return { kind: 'silent', reason: 'arc=pass signature_not_whole' }
   const signatures = await Promise.all(texts.map(async (text) => `arc ${await sha256Hex(text)}`))
-  return { kind: 'vouched', signature, signatures, reason: `arc=pass sealer=${by.map(plainReason).join(',')}` }
+  return { kind: 'vouched', signature, signatures, reason: `arc=pass sealer=${by.map(cleanSignatureReason).join(',')}` }
 }
 
 function newestArcSignature({ signature }: CheckedArc, now: number): Signature | undefined {

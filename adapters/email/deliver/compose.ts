@@ -47,10 +47,10 @@ export async function composeMail({ call, names, bodies, enclosed, headers, at }
     disableFileAccess: true,
     disableUrlAccess: true,
     newline: '\r\n',
-    from: composerAddress(call.from),
-    to: call.to.map(composerAddress),
-    ...(call.cc.length === 0 ? {} : { cc: call.cc.map(composerAddress) }),
-    replyTo: composerAddress({ name: call.from.name, address: names.replyTo }),
+    from: toComposerAddress(call.from),
+    to: call.to.map(toComposerAddress),
+    ...(call.cc.length === 0 ? {} : { cc: call.cc.map(toComposerAddress) }),
+    replyTo: toComposerAddress({ name: call.from.name, address: names.replyTo }),
     subject: toHeaderLine(call.subject),
     messageId: `<${names.messageId}>`,
     date: at,
@@ -71,7 +71,7 @@ export async function composeMail({ call, names, bodies, enclosed, headers, at }
   return composer.compile().build()
 }
 
-function composerAddress({ name, address }: MailPerson): { readonly name: string; readonly address: string } {
+function toComposerAddress({ name, address }: MailPerson): { readonly name: string; readonly address: string } {
   return { name: toHeaderLine(name).slice(0, 128).toWellFormed(), address }
 }
 
@@ -114,14 +114,14 @@ export type Enclosures = {
 /** Mail is read when people come back to it, so its links last longer than others. */
 const linkLifeMs = 7 * 24 * 60 * 60 * 1000
 
-export async function openEnclosures(
+export async function openAttachedFiles(
   wanted: readonly MailFileCall[],
   files: FileSource | undefined,
   room: number,
 ): Promise<Enclosures | DeliveryOutcome> {
   const enclosed: Enclosed[] = []
   const linked: Linked[] = []
-  const releaseFiles = async (): Promise<void> =>
+  const cancelUnreadFiles = async (): Promise<void> =>
     void (await Promise.all(
       enclosed.map(({ body }) => (body.locked ? undefined : body.cancel().catch(() => undefined))),
     ))
@@ -129,7 +129,7 @@ export async function openEnclosures(
   for (const file of wanted) {
     const source = await Promise.resolve(files?.open(file.id)).catch(() => null)
     if (source === null || source === undefined) {
-      await releaseFiles()
+      await cancelUnreadFiles()
       return source === null ? { kind: 'retry', reason: 'file_unavailable' } : { kind: 'refused', reason: 'file_gone' }
     }
     if (source.size <= left) {
@@ -141,7 +141,7 @@ export async function openEnclosures(
     const link = await Promise.resolve(files?.link?.(file.id, linkLifeMs)).catch(() => undefined)
     linked.push({ name: file.name, size: source.size, url: link?.url, until: link?.expiresAt ?? '' })
   }
-  return { kind: 'files', enclosed, linked, end: releaseFiles }
+  return { kind: 'files', enclosed, linked, end: cancelUnreadFiles }
 }
 
 // The bodies hold what the agent says, how to decide, links to large files, and the quote.
@@ -179,7 +179,7 @@ function decisionBlock(
   const how =
     expires_at === null
       ? say('email.decide', commands)
-      : say('email.decide_until', { ...commands, time: utcMinute(expires_at) })
+      : say('email.decide_until', { ...commands, time: formatUtcMinute(expires_at) })
   if (url === undefined) return paragraphBlock([{ type: 'text', value: say('email.decide_by_mail', { how }) }])
   return paragraphBlock([
     { type: 'text', value: say('email.decide_in_browser', { how }) },
@@ -193,11 +193,11 @@ function oversizedFileNotice(say: EmailSay, { name, size, url, until }: Linked):
   return paragraphBlock([
     { type: 'text', value: say('email.file_too_large_link') },
     { type: 'link', url, children: [{ type: 'text', value: words }] },
-    { type: 'text', value: say('email.file_until', { time: utcMinute(until) }) },
+    { type: 'text', value: say('email.file_until', { time: formatUtcMinute(until) }) },
   ])
 }
 
-function utcMinute(iso: string): string {
+function formatUtcMinute(iso: string): string {
   return `${iso.slice(0, 16).replace('T', ' ')} UTC`
 }
 

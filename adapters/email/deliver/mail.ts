@@ -5,14 +5,14 @@ import { isGatewayError } from '../../../src/lib/index.ts'
 import { createDecisionLinks } from '../approval-links/links.ts'
 import { loadDkimKeys } from '../dkim/keys.ts'
 import { signMail } from '../dkim/sign.ts'
-import { hopHeader, signHop } from '../loop-prevention.ts'
+import { hopHeader, signHopHeader } from '../loop-prevention.ts'
 import type { MailCall } from '../wire/call.ts'
 import {
   composeBodies,
   composeMail,
   isSendableCall,
   type MailToCompose,
-  openEnclosures,
+  openAttachedFiles,
   outgoingEnvelope,
 } from './compose.ts'
 import { createFolderMailer, createSmtpMailer, type SendMail, sendByBinding } from './mailers.ts'
@@ -41,12 +41,15 @@ export function deliverMail(
       if (way === undefined && deps.mailer !== undefined) return await sendByBinding(deps.mailer, mail, attempt)
       const noting = noteDelivery(deps.ttlStore, attempt.clientId, call.to[0]?.address ?? '')
       // Nothing has left yet: while the database is away it is tried again.
-      if (!(await noting.then(isDone, isNotDone))) return { kind: 'retry', reason: 'delivery_not_noted' }
+      if (!(await noting.then(alwaysTrue, alwaysFalse))) return { kind: 'retry', reason: 'delivery_not_noted' }
       keys ??= loadDkimKeys(settings)
       const signers = await keys
       const raw = await signMail(await composeMail(mail), signers, { domain: settings.domain, at: mail.at })
       const { messageId } = mail.names
-      return await (way ?? noMailer)({ raw, envelope: outgoingEnvelope(call, mail.names), messageId }, attempt)
+      return await (way ?? retryWithoutMailer)(
+        { raw, envelope: outgoingEnvelope(call, mail.names), messageId },
+        attempt,
+      )
     } catch (error) {
       // A key that cannot be read may be put right; a mail without its signature would be taken for a forged one.
       keys = undefined
@@ -58,8 +61,8 @@ export function deliverMail(
   }
 }
 
-const isDone = (): boolean => true
-const isNotDone = (): boolean => false
+const alwaysTrue = (): boolean => true
+const alwaysFalse = (): boolean => false
 
 const paused = { afterMs: pauseMs, scope: 'connection' } as const
 
@@ -74,7 +77,7 @@ function createMailer({ smtpUrl, mailFolder, ...settings }: DeliverySettings): S
   return mailFolder === undefined ? undefined : createFolderMailer(mailFolder)
 }
 
-const noMailer: SendMail = async () => ({ kind: 'retry', reason: 'no_way_out', ...paused })
+const retryWithoutMailer: SendMail = async () => ({ kind: 'retry', reason: 'no_way_out', ...paused })
 
 /** A mailbox that bounced gets no more mail until its owner writes again. */
 async function findClosedAddress(
@@ -98,7 +101,7 @@ async function prepareMail(
   if (names === undefined) return { kind: 'refused', reason: 'agent_address_too_long' }
   const links = await createDecisionLinks(call, attempt, deps)
   const words = call.text.length + call.html.length
-  const files = await openEnclosures(call.files, deps.files, Math.max(0, settings.maxMailBytes - words))
+  const files = await openAttachedFiles(call.files, deps.files, Math.max(0, settings.maxMailBytes - words))
   if (files.kind !== 'files') return files
   const { enclosed, linked, end } = files
   const bodies = composeBodies(deps.say, call, links, linked)
@@ -114,7 +117,7 @@ async function agentHopHeaders(
 ): Promise<Readonly<Record<string, string>>> {
   if (!mayReachAgents(call, settings)) return {}
   const shared = settings.siblingSecret?.reveal() ?? (await secret())
-  return { [hopHeader]: await signHop(hmac, shared, call.hop, messageId) }
+  return { [hopHeader]: await signHopHeader(hmac, shared, call.hop, messageId) }
 }
 
 /** Whether an agent may read it: one of ours, one of a gateway we know, or one that counts already. */

@@ -1,7 +1,7 @@
 // Mailers: an SMTP relay (nodemailer's pool), a folder for development, and the binding of Workers. None retries by itself, so
 // that every try is a row of ours.
 import type { Attempt, ChannelDeps, DeliveryOutcome } from '../../../src/contract/index.ts'
-import { abortable, cleanName, GatewayError, type Secret } from '../../../src/lib/index.ts'
+import { cleanName, GatewayError, rejectWhenAborted, type Secret } from '../../../src/lib/index.ts'
 import { autoReplyHeaders, type Enclosed, type MailEnvelope, type MailToCompose } from './compose.ts'
 import { deliveredOutcome } from './message-ids.ts'
 import { type MailStream, nodeFiles, type Pool, smtpPool } from './node-modules.ts'
@@ -19,12 +19,12 @@ export function createSmtpMailer(
   return async ({ raw, envelope, messageId }, { signal }) => {
     pool ??= smtpPool(options)
     let stream: MailStream | undefined
-    const watchStream = (given: MailStream): void => {
+    const rememberStream = (given: MailStream): void => {
       stream = given
     }
     try {
-      const sending = (await pool).sendMail({ envelope, raw, watch: watchStream })
-      const { serverMessageId } = await abortable(sending, signal)
+      const sending = (await pool).sendMail({ envelope, raw, watch: rememberStream })
+      const { serverMessageId } = await rejectWhenAborted(sending, signal)
       return deliveredOutcome(serverMessageId, messageId)
     } catch (error) {
       if (error instanceof GatewayError) throw error
@@ -34,7 +34,7 @@ export function createSmtpMailer(
 }
 
 /** Greets the server and logs in, on a connection of its own; rejects where that fails. */
-export async function checkRelay(url: Secret, callTimeoutMs: number): Promise<void> {
+export async function checkSmtpLogin(url: Secret, callTimeoutMs: number): Promise<void> {
   await (await smtpPool({ ...poolOptions(url, callTimeoutMs), pool: false })).verify()
 }
 
@@ -157,7 +157,7 @@ export async function sendByBinding(
   if (files === undefined) return { kind: 'retry', reason: 'file_unavailable' }
   if (signal.aborted) return { kind: 'retry', reason: 'aborted_before_sending' }
   try {
-    const { messageId } = await abortable(mailer.send(toBoundMail(mail, files)), signal)
+    const { messageId } = await rejectWhenAborted(mailer.send(toBoundMail(mail, files)), signal)
     return await deliveredOutcome(messageId, mail.names.messageId)
   } catch (error) {
     return bindingOutcome(error)

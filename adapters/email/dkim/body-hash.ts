@@ -25,7 +25,7 @@ export async function hashBody(body: Uint8Array, forms: readonly BodyForm[]): Pr
 
 /** Lines ended by CRLF, one of them at the end. */
 export function simpleBody(body: Uint8Array): Uint8Array {
-  const lines = withLineEnds(body)
+  const lines = normalizeToCrlf(body)
   let end = lines.length
   while (end >= 2 && lines[end - 1] === lineFeed && lines[end - 2] === carriageReturn) end -= 2
   if (end + 2 <= lines.length) return lines.subarray(0, end + 2)
@@ -72,7 +72,7 @@ export function relaxedBody(body: Uint8Array): Uint8Array {
 }
 
 /** The same bytes, uncopied, where every line is ended by CRLF. */
-export function withLineEnds(raw: Uint8Array): Uint8Array {
+export function normalizeToCrlf(raw: Uint8Array): Uint8Array {
   const bare = countBareLineFeeds(raw)
   if (bare === 0) return raw
   const mended = new Uint8Array(raw.length + bare)

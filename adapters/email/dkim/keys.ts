@@ -15,7 +15,7 @@ const ed25519 = { name: 'Ed25519' }
 export type DkimRecord = { readonly selector: string; readonly value: string }
 
 /** A key that is there already stays: mail that it signed is still on its way, and what is published is for it. */
-export async function keepDkimKeys(
+export async function readOrMakeDkimKeys(
   path: string,
   domain: string,
   now: Date,
@@ -25,7 +25,7 @@ export async function keepDkimKeys(
     if (hasErrorCode(error, 'ENOENT')) return undefined
     throw new GatewayError('bad_request', `${path} cannot be read; correct EMAIL_DKIM_KEY or its permissions`)
   })
-  if (there !== undefined) return { file: checkedKeyFile(there, path, domain), isNew: false }
+  if (there !== undefined) return { file: requireKeyFileOfDomain(there, path, domain), isNew: false }
   const text = await newKeyFile(domain, now)
   const folder = path.includes('/') ? path.slice(0, path.lastIndexOf('/')) || '/' : '.'
   const part = `${path}.${crypto.randomUUID()}.part`
@@ -38,21 +38,21 @@ export async function keepDkimKeys(
     // Whole or not at all, and never over another one.
     await files.link(part, path)
   } catch (error) {
-    if (hasErrorCode(error, 'EEXIST')) return keepDkimKeys(path, domain, now)
+    if (hasErrorCode(error, 'EEXIST')) return readOrMakeDkimKeys(path, domain, now)
     throw new GatewayError('bad_request', `${path} cannot be written; set EMAIL_DKIM_KEY to a place that can`)
   } finally {
     await files.unlink(part).catch(() => undefined)
   }
-  return { file: checkedKeyFile(text, path, domain), isNew: true }
+  return { file: requireKeyFileOfDomain(text, path, domain), isNew: true }
 }
 
 /** The keys that are there; undefined where there are none. */
 export async function readDkimKeys(path: string, domain: string): Promise<DkimKeyFile | undefined> {
   const text = await (await nodeFiles()).readFile(path, 'utf8').catch(() => undefined)
-  return text === undefined ? undefined : checkedKeyFile(text, path, domain)
+  return text === undefined ? undefined : requireKeyFileOfDomain(text, path, domain)
 }
 
-function checkedKeyFile(text: string, path: string, domain: string): DkimKeyFile {
+function requireKeyFileOfDomain(text: string, path: string, domain: string): DkimKeyFile {
   const file = parseDkimKeyFile(text)
   if (file === undefined) throw new GatewayError('bad_request', `${path} is no key file of ours; move it away first`)
   if (file.domain === domain) return file

@@ -91,7 +91,7 @@ function canonicalFields(fields: readonly Field[]): string {
 function relaxedCrlfBody(body: Uint8Array): Uint8Array {
   const out = new Uint8Array(body.length + 2)
   let [size, lineStart, end, isSpaced] = [0, 0, 0, false]
-  const putByte = (byte: number): void => {
+  const appendByte = (byte: number): void => {
     out[size] = byte
     size += 1
   }
@@ -100,19 +100,19 @@ function relaxedCrlfBody(body: Uint8Array): Uint8Array {
     if (byte === space || byte === tab) isSpaced = true
     else if (byte === cr && body[at + 1] === lf) {
       const isFilled = size > lineStart
-      putByte(cr)
-      putByte(lf)
+      appendByte(cr)
+      appendByte(lf)
       if (isFilled) end = size
       ;[at, lineStart, isSpaced] = [at + 1, size, false]
     } else {
-      if (isSpaced) putByte(space)
-      putByte(byte)
+      if (isSpaced) appendByte(space)
+      appendByte(byte)
       isSpaced = false
     }
   }
   if (size > lineStart) {
-    putByte(cr)
-    putByte(lf)
+    appendByte(cr)
+    appendByte(lf)
     end = size
   }
   return out.subarray(0, end)

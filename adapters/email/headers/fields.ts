@@ -48,7 +48,7 @@ export function splitHead(raw: Uint8Array): CutHead {
   }
   let rawSubject: Uint8Array | undefined
   let line = 0
-  for (const lines of foldedRows(found.lines)) {
+  for (const lines of groupFoldedLines(found.lines)) {
     const [first, next] = [line, line + lines.length]
     line = next
     const opened = openField(lines)
@@ -106,17 +106,17 @@ function findLines(raw: Uint8Array): Lines | undefined {
 }
 
 /** Each field with the lines it is folded over. */
-function foldedRows(lines: readonly string[]): readonly string[][] {
+function groupFoldedLines(lines: readonly string[]): readonly string[][] {
   const rows: string[][] = []
   for (const line of lines) {
     const row = rows.at(-1)
-    if (row !== undefined && isFold(line)) row.push(line)
+    if (row !== undefined && isContinuationLine(line)) row.push(line)
     else rows.push([line])
   }
   return rows
 }
 
-const isFold = (line: string): boolean => line.startsWith(' ') || line.startsWith('\t')
+const isContinuationLine = (line: string): boolean => line.startsWith(' ') || line.startsWith('\t')
 
 type Opened = { readonly field: HeaderField | undefined; readonly isOdd: boolean }
 

@@ -25,30 +25,30 @@ export function scanHead(raw: Uint8Array): MailHead {
   const faults = new Set<HeadFault>(cut.faults)
   const values = new Map<string, string>()
   for (const { name, value } of cut.fields) if (!values.has(name)) values.set(name, value)
-  const value = (name: string): string => values.get(name) ?? ''
+  const headerFieldText = (name: string): string => values.get(name) ?? ''
   if (cut.fields.some(hasControls)) faults.add('control_bytes')
-  const from = singleAuthor(values.get('from'), faults)
+  const from = readSingleAuthor(values.get('from'), faults)
   return {
     fields: cut.fields.filter(({ name }) => !othersVerdicts.has(name)),
     bodyStart: cut.bodyStart,
     faults: [...faults],
     from,
-    to: readMailboxes(value('to')),
-    cc: readMailboxes(value('cc')),
-    replyTo: readMailboxes(value('reply-to')),
+    to: readMailboxes(headerFieldText('to')),
+    cc: readMailboxes(headerFieldText('cc')),
+    replyTo: readMailboxes(headerFieldText('reply-to')),
     subject: readSubject(
       cut.rawSubject === undefined
-        ? decodeWords(value('subject').slice(0, maxWrittenSubject))
+        ? decodeWords(headerFieldText('subject').slice(0, maxWrittenSubject))
         : decodeRawWords(
             cut.rawSubject.subarray(0, maxWrittenSubject),
-            bodyCharset(raw, cut.bodyStart, value('content-type')),
+            bodyCharset(raw, cut.bodyStart, headerFieldText('content-type')),
           ),
     ),
-    messageId: readId(value('message-id')),
-    inReplyTo: readIds(value('in-reply-to')),
-    references: readIds(value('references')),
-    threadIndex: readThreadIndex(value('thread-index')),
-    date: readDate(value('date')),
+    messageId: readId(headerFieldText('message-id')),
+    inReplyTo: readIds(headerFieldText('in-reply-to')),
+    references: readIds(headerFieldText('references')),
+    threadIndex: readThreadIndex(headerFieldText('thread-index')),
+    date: readDate(headerFieldText('date')),
   }
 }
 
@@ -56,7 +56,7 @@ export function scanHead(raw: Uint8Array): MailHead {
 const hasControls = ({ name, value }: HeaderField): boolean =>
   singletons.has(name) && name !== 'subject' && controls.test(value)
 
-function singleAuthor(value: string | undefined, faults: Set<HeadFault>): Mailbox | undefined {
+function readSingleAuthor(value: string | undefined, faults: Set<HeadFault>): Mailbox | undefined {
   if (faults.has('multiple_from_fields') || faults.has('head_too_large')) return undefined
   if (value === undefined || value === '') {
     faults.add('no_from')
@@ -106,13 +106,13 @@ function readDate(value: string): string | undefined {
   const offset = zoneMinutes(zone ?? '')
   if (monthIndex === -1 || offset === undefined) return undefined
   const time = new Date(0)
-  time.setUTCFullYear(fullYear(year ?? ''), monthIndex, Number(day))
+  time.setUTCFullYear(parseYear(year ?? ''), monthIndex, Number(day))
   time.setUTCHours(Number(hour), Number(minute), Number(second ?? 0))
   const isReal = time.getUTCDate() === Number(day) && time.getUTCHours() === Number(hour)
   return isReal ? new Date(time.getTime() - offset * 60_000).toISOString() : undefined
 }
 
-function fullYear(year: string): number {
+function parseYear(year: string): number {
   const number = Number(year)
   if (year.length === 4) return number
   return number + (year.length === 2 && number < 50 ? 2000 : 1900)
@@ -202,21 +202,21 @@ function cutMailboxEntry(value: string, start: number): { readonly entry: Entry;
   for (; at < value.length && value[at] !== ','; at += 1) {
     const letter = value[at] ?? ''
     if (letter === '(') {
-      const end = endOfComment(value, at)
+      const end = findCommentEnd(value, at)
       comment ||= value.slice(at + 1, end)
       // Right behind a letter it may be read as a part of the address.
       isWhole &&= within !== undefined || before === '' || /[ \t"]$/.test(before)
       before += within === undefined ? ' ' : ''
       at = end
     } else if (letter === '<') {
-      const end = endOfAngle(value, at)
+      const end = findAngleEnd(value, at)
       isWhole &&= within === undefined && end < value.length
       within = value.slice(at + 1, end)
       at = end
     } else if (within !== undefined) {
       isWhole &&= letter === ' ' || letter === '\t'
     } else if (letter === '"') {
-      const end = endOfQuoted(value, at)
+      const end = findQuotedEnd(value, at)
       isWhole &&= end < value.length
       before += value.slice(at, end + 1)
       at = end
@@ -228,7 +228,7 @@ function cutMailboxEntry(value: string, start: number): { readonly entry: Entry;
 }
 
 /** Where they end; the length of the text where they do not. */
-function endOfQuoted(text: string, start: number): number {
+function findQuotedEnd(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at += 1) {
     if (text[at] === '\\') at += 1
     else if (text[at] === '"') return at
@@ -236,7 +236,7 @@ function endOfQuoted(text: string, start: number): number {
   return text.length
 }
 
-function endOfComment(text: string, start: number): number {
+function findCommentEnd(text: string, start: number): number {
   let depth = 0
   for (let at = start; at < text.length; at += 1) {
     if (text[at] === '\\') at += 1
@@ -249,9 +249,9 @@ function endOfComment(text: string, start: number): number {
   return text.length
 }
 
-function endOfAngle(text: string, start: number): number {
+function findAngleEnd(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at += 1) {
-    if (text[at] === '"') at = endOfQuoted(text, at)
+    if (text[at] === '"') at = findQuotedEnd(text, at)
     else if (text[at] === '>') return at
   }
   return text.length
@@ -332,7 +332,7 @@ function decodeEncodedWords(
   if (!text.includes('=?')) return plain(text)
   let [out, end] = ['', 0]
   let open: { readonly charset: string; bytes: number[]; written: string } | undefined
-  const flushWord = (): void => {
+  const flushDecodedWord = (): void => {
     if (open !== undefined) out += decodeBytes(open.bytes, open.charset) ?? plain(open.written)
     open = undefined
   }
@@ -340,20 +340,20 @@ function decodeEncodedWords(
     const [written, label = '', kind = '', data = ''] = match
     const between = text.slice(end, match.index)
     const charset = (label.split('*')[0] ?? '').toLowerCase()
-    const bytes = kind.toLowerCase() === 'b' ? fromBase64(data) : fromQuoted(data, bytesIn)
+    const bytes = kind.toLowerCase() === 'b' ? decodeWordBase64(data) : decodeWordQuoted(data, bytesIn)
     // A character may be cut in two between neighbours, so their bytes are decoded together. The blanks between them are none.
     const isNeighbour = open !== undefined && /^[ \t]*$/.test(between)
     if (open !== undefined && isNeighbour && open.charset === charset) {
       open.bytes.push(...bytes)
       open.written += between + written
     } else {
-      flushWord()
+      flushDecodedWord()
       out += isNeighbour ? '' : plain(between)
       open = { charset, bytes, written }
     }
     end = match.index + written.length
   }
-  flushWord()
+  flushDecodedWord()
   return out + plain(text.slice(end))
 }
 
@@ -366,13 +366,13 @@ function decodeBytes(bytes: readonly number[], charset: string): string | undefi
   }
 }
 
-function fromBase64(data: string): number[] {
+function decodeWordBase64(data: string): number[] {
   const whole = data.replace(/[^A-Za-z0-9+/]/g, '')
   const text = atob(whole.length % 4 === 1 ? whole.slice(0, -1) : whole)
   return Array.from(text, (letter) => letter.charCodeAt(0))
 }
 
-function fromQuoted(data: string, bytesIn: (letter: string) => Iterable<number>): number[] {
+function decodeWordQuoted(data: string, bytesIn: (letter: string) => Iterable<number>): number[] {
   const bytes: number[] = []
   for (const [letter] of data.matchAll(/=[0-9a-f]{2}|./gisu)) {
     if (letter === '_') bytes.push(0x20)

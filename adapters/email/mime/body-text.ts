@@ -24,69 +24,72 @@ type Piece = {
   readonly hasHidden: boolean
 }
 
-export async function readWords(words: readonly Words[], read: (leaf: Leaf) => Promise<PartText>): Promise<Spoken> {
+export async function readSpokenText(
+  words: readonly Words[],
+  read: (leaf: Leaf) => Promise<PartText>,
+): Promise<Spoken> {
   const reading: Reading = { read, flags: new Set(), cut: [] }
-  const { text, whole, hasHidden } = await readAllWords(reading, words)
+  const { text, whole, hasHidden } = await joinSpokenPieces(reading, words)
   if (hasHidden) reading.flags.add('hidden_text_removed')
   return { text: text(), whole, flags: reading.flags, cut: reading.cut }
 }
 
 /** Parts that follow each other are one text, and a quote may begin in one and go on in the next. */
-async function readAllWords(reading: Reading, words: readonly Words[]): Promise<Piece> {
+async function joinSpokenPieces(reading: Reading, words: readonly Words[]): Promise<Piece> {
   const pieces: Piece[] = []
-  for (const each of words) pieces.push(await readPiece(reading, each))
+  for (const each of words) pieces.push(await readWordsPiece(reading, each))
   const said = pieces.filter(({ whole }) => whole !== '')
   const [only] = said
   const hasHidden = pieces.some((piece) => piece.hasHidden)
-  if (said.length <= 1) return { text: only?.text ?? emptyText, whole: only?.whole ?? '', hasHidden }
+  if (said.length <= 1) return { text: only?.text ?? returnEmptyText, whole: only?.whole ?? '', hasHidden }
   const whole = said.map((piece) => piece.whole).join('\n\n')
-  return { whole, text: lazyTrim(whole), hasHidden }
+  return { whole, text: createLazyTrim(whole), hasHidden }
 }
 
-async function readPiece(reading: Reading, words: Words): Promise<Piece> {
+async function readWordsPiece(reading: Reading, words: Words): Promise<Piece> {
   switch (words.kind) {
     case 'plain':
-      return readPlain(reading, words.leaf)
+      return readPlainPiece(reading, words.leaf)
     case 'html':
-      return readHtml(reading, words.leaf)
+      return readHtmlPiece(reading, words.leaf)
     case 'either':
-      return readEither(reading, words)
+      return readPlainOrHtmlPiece(reading, words)
     default:
       return words satisfies never
   }
 }
 
-async function readPlain(reading: Reading, leaf: Leaf): Promise<Piece> {
-  const whole = withoutInvisible(await readLeaf(reading, leaf)).trim()
-  return { whole, text: lazyTrim(whole), hasHidden: false }
+async function readPlainPiece(reading: Reading, leaf: Leaf): Promise<Piece> {
+  const whole = withoutInvisible(await readLeafNotingCut(reading, leaf)).trim()
+  return { whole, text: createLazyTrim(whole), hasHidden: false }
 }
 
-async function readHtml(reading: Reading, leaf: Leaf): Promise<Piece> {
+async function readHtmlPiece(reading: Reading, leaf: Leaf): Promise<Piece> {
   let hasHidden = false
-  const onHidden = (): void => {
+  const noteHiddenText = (): void => {
     hasHidden = true
   }
-  const marked = htmlToText(await readLeaf(reading, leaf), { onHidden, mark: markQuote })
-  return { whole: withoutQuoteMarks(marked), text: lazyTrim(marked), hasHidden }
+  const marked = htmlToText(await readLeafNotingCut(reading, leaf), { onHidden: noteHiddenText, mark: markQuote })
+  return { whole: withoutQuoteMarks(marked), text: createLazyTrim(marked), hasHidden }
 }
 
 /** Plain text, where it says anything. Where it says something else than the page, the agent is told. */
-async function readEither(reading: Reading, { plain, html }: Words & { kind: 'either' }): Promise<Piece> {
-  const said = await readAllWords(reading, plain)
-  const shown = await readAllWords(reading, html)
+async function readPlainOrHtmlPiece(reading: Reading, { plain, html }: Words & { kind: 'either' }): Promise<Piece> {
+  const said = await joinSpokenPieces(reading, plain)
+  const shown = await joinSpokenPieces(reading, html)
   if (!/[\p{L}\p{N}\p{S}]/u.test(said.text()) && shown.whole !== '') return shown
-  if (shown.whole !== '' && !sayTheSame(said.whole, shown.whole)) reading.flags.add('alternative_mismatch')
+  if (shown.whole !== '' && !haveSameWords(said.whole, shown.whole)) reading.flags.add('alternative_mismatch')
   return said
 }
 
-const emptyText = (): string => ''
+const returnEmptyText = (): string => ''
 
-function lazyTrim(whole: string): () => string {
+function createLazyTrim(whole: string): () => string {
   let text: string | undefined
   return () => (text ??= trimReply(whole).text)
 }
 
-async function readLeaf({ read, cut }: Reading, leaf: Leaf): Promise<string> {
+async function readLeafNotingCut({ read, cut }: Reading, leaf: Leaf): Promise<string> {
   const { text, isCut } = await read(leaf)
   if (isCut) cut.push(leaf)
   return text
@@ -99,23 +102,28 @@ type Words =
   | { readonly kind: 'plain' | 'html'; readonly leaf: Leaf }
   | { readonly kind: 'either'; readonly plain: readonly Words[]; readonly html: readonly Words[] }
 
-export function chooseWords(part: MailPart): readonly Words[] {
-  if (part.kind === 'leaf') return isWordsPart(part) ? [{ kind: wordKind(part), leaf: part }] : []
-  if (part.subtype === 'alternative' || isSaidTwice(part)) return chooseAlternatives(part)
+export function chooseSpokenParts(part: MailPart): readonly Words[] {
+  if (part.kind === 'leaf') return isWordsPart(part) ? [{ kind: plainOrHtmlKind(part), leaf: part }] : []
+  if (part.subtype === 'alternative' || isTextAndPage(part)) return chooseAlternatives(part)
   // Of what belongs together the root speaks, the rest are its pictures.
-  if (part.subtype === 'related') return chooseWords(part.children[0] ?? emptyMultipart)
+  if (part.subtype === 'related') return chooseSpokenParts(part.children[0] ?? emptyMultipart)
   // What is said about a report is its first part; the second is for machines, the third is the mail it is about.
-  if (part.subtype === 'report' || part.subtype === 'encrypted') return part.children.slice(0, 1).flatMap(chooseWords)
-  return part.children.flatMap(chooseWords)
+  if (part.subtype === 'report' || part.subtype === 'encrypted')
+    return part.children.slice(0, 1).flatMap(chooseSpokenParts)
+  return part.children.flatMap(chooseSpokenParts)
 }
 
 /** Parts whose kind of multipart is not signed: the same as text and as a page, and nothing that is a file. */
-function isSaidTwice({ subtype, children }: Multipart): boolean {
+function isTextAndPage({ subtype, children }: Multipart): boolean {
   const [first, ...others] = children
   if (subtype !== 'unnamed' || first?.kind !== 'leaf' || first.head.type.value !== 'text/plain') return false
-  const isPageVersion = (part: MailPart): boolean =>
+  const isAlternativeVersion = (part: MailPart): boolean =>
     part.kind === 'multipart' || ['text/html', 'text/x-amp-html', 'text/calendar'].includes(part.head.type.value)
-  return isWordsPart(first) && others.length > 0 && others.every((part) => isPageVersion(part) && !isAttachedPart(part))
+  return (
+    isWordsPart(first) &&
+    others.length > 0 &&
+    others.every((part) => isAlternativeVersion(part) && !isAttachedPart(part))
+  )
 }
 
 const isAttachedPart = ({ head }: MailPart): boolean => head.disposition.value === 'attachment'
@@ -133,7 +141,7 @@ const emptyMultipart: Multipart = {
 }
 
 function chooseAlternatives({ children }: Multipart): readonly Words[] {
-  const ways = children.map(chooseWords).filter((words) => words.length > 0)
+  const ways = children.map(chooseSpokenParts).filter((words) => words.length > 0)
   const plain = ways.find((words) => words.every(({ kind }) => kind === 'plain'))
   const html = ways.findLast((words) => words !== plain && words.some(({ kind }) => kind !== 'plain'))
   if (plain === undefined || html === undefined) return plain ?? html ?? []
@@ -147,15 +155,16 @@ function isWordsPart({ head }: Leaf): boolean {
   return disposition.value !== 'attachment' && !disposition.params.has('filename') && !type.params.has('name')
 }
 
-function wordKind({ head }: Leaf): 'plain' | 'html' {
+function plainOrHtmlKind({ head }: Leaf): 'plain' | 'html' {
   return head.type.value === 'text/html' ? 'html' : 'plain'
 }
 
 /** Leaves that say something, by their place. The rest are files. */
-export function spokenLeaves(words: readonly Words[]): ReadonlySet<number> {
+export function listSpokenLeafIndexes(words: readonly Words[]): ReadonlySet<number> {
   const spoken = new Set<number>()
   for (const each of words)
-    if (each.kind === 'either') for (const index of spokenLeaves([...each.plain, ...each.html])) spoken.add(index)
+    if (each.kind === 'either')
+      for (const index of listSpokenLeafIndexes([...each.plain, ...each.html])) spoken.add(index)
     else spoken.add(each.leaf.index)
   return spoken
 }
@@ -170,7 +179,7 @@ export type PartText = {
 
 export async function readPartText(raw: Uint8Array, { head, start, end }: Leaf, maxBytes: number): Promise<PartText> {
   const read = Math.min(end, start + maxBytes)
-  const bytes = await decodeAtOnce(raw.subarray(start, read), head.encoding)
+  const bytes = await decodePartBytes(raw.subarray(start, read), head.encoding)
   const { params, value } = head.type
   const text = decodeCharset(bytes, params.get('charset'), read < end).replace(/\r\n?/g, '\n')
   const isFlowed = value === 'text/plain' && params.get('format')?.toLowerCase() === 'flowed'
@@ -181,7 +190,7 @@ export async function readPartText(raw: Uint8Array, { head, start, end }: Leaf, 
 }
 
 /** Words are short: to hand them through a stream costs more than to decode them. */
-async function decodeAtOnce(body: Uint8Array, encoding: Encoding): Promise<Uint8Array> {
+async function decodePartBytes(body: Uint8Array, encoding: Encoding): Promise<Uint8Array> {
   if (encoding === 'identity') return body
   if (encoding !== 'quoted-printable') return collectStream(decodePart(body, encoding))
   const out = new Uint8Array(body.length)
@@ -235,19 +244,19 @@ const address = /(?:https?:\/\/|www\.|mailto:|cid:)\S*/gi
 const maxLength = 64 * 1024
 
 /** False where more than half of all their words stand in only one of them. */
-function sayTheSame(one: string, other: string): boolean {
+function haveSameWords(one: string, other: string): boolean {
   // Nearly always they are one text with other line ends.
-  if (unwrapped(one) === unwrapped(other)) return true
-  const [first, second] = [wordSet(one), wordSet(other)]
+  if (collapseSpaces(one) === collapseSpaces(other)) return true
+  const [first, second] = [collectWordSet(one), collectWordSet(other)]
   const shared = [...first].filter((each) => second.has(each)).length
   const all = first.size + second.size - shared
   return all === 0 || shared * 2 >= all
 }
 
-const unwrapped = (text: string): string => text.replace(/\s+/g, ' ')
+const collapseSpaces = (text: string): string => text.replace(/\s+/g, ' ')
 
 /** Where links lead to is written in one version and hidden in the other. */
-function wordSet(text: string): ReadonlySet<string> {
+function collectWordSet(text: string): ReadonlySet<string> {
   const words = text.slice(0, maxLength).replace(address, ' ').toLowerCase().match(word) ?? []
   return new Set(words)
 }

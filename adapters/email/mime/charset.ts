@@ -44,14 +44,14 @@ export function decodeUtf7(bytes: Uint8Array): string | undefined {
   return text
     .replace(/\+([A-Za-z0-9+/]*)(-?)/g, (written, signs: string, end: string) => {
       if (signs === '') return end === '-' ? '+' : written
-      return decodeUtf16Signs(signs) ?? written
+      return decodeUtf7Base64(signs) ?? written
     })
     .toWellFormed()
 }
 
 const base64Signs = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
 
-function decodeUtf16Signs(signs: string): string | undefined {
+function decodeUtf7Base64(signs: string): string | undefined {
   let [out, held, bits] = ['', 0, 0]
   for (const sign of signs) {
     held = (held << 6) | base64Signs.indexOf(sign)

@@ -4,7 +4,7 @@ import { cleanFileName, readStream } from '../../../src/lib/index.ts'
 import { decodeWords } from '../headers/scan-head.ts'
 import { type Encoding, findHeadEnd, type PartHead } from './part-head.ts'
 import { bodyLimits, type Leaf, scanParts } from './parts.ts'
-import { decodePart, decodeQuoted, isBase64Sign } from './transfer-encoding.ts'
+import { decodePart, decodeQuoted, isBase64Letter } from './transfer-encoding.ts'
 
 export function openMailFile(
   originals: ChannelDeps['rawBlobs'],
@@ -14,7 +14,7 @@ export function openMailFile(
     if (typeof original !== 'string' || typeof index !== 'number') return { kind: 'refused', reason: 'gone' }
     try {
       const mail = await originals?.open(original)
-      const part = mail === undefined ? undefined : await openPart(mail, index, stringItems(uncounted), find)
+      const part = mail === undefined ? undefined : await openPart(mail, index, keepStrings(uncounted), find)
       return part === undefined ? { kind: 'refused', reason: 'gone' } : { kind: 'opened', ...part }
     } catch {
       return { kind: 'retry', reason: 'original_not_readable' }
@@ -22,7 +22,7 @@ export function openMailFile(
   }
 }
 
-function stringItems(value: unknown): readonly string[] {
+function keepStrings(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((each) => typeof each === 'string') : []
 }
 
@@ -95,7 +95,7 @@ function base64Size(raw: Uint8Array, start: number, end: number): number {
     if (byte === equals) {
       size += Math.floor((signs * 3) / 4)
       signs = 0
-    } else if (isBase64Sign(byte)) signs += 1
+    } else if (isBase64Letter(byte)) signs += 1
   }
   return size + Math.floor((signs * 3) / 4)
 }

@@ -1,6 +1,6 @@
 // Parses the body of a mail: the words its author wrote now, its files by their place, and the report it is, where it is one.
 import type { BodyFlag, MailBody, MailFile, MailHead, MailRefusal, MailReport } from '../wire/mail.ts'
-import { chooseWords, type PartText, readPartText, readWords, spokenLeaves } from './body-text.ts'
+import { chooseSpokenParts, listSpokenLeafIndexes, type PartText, readPartText, readSpokenText } from './body-text.ts'
 import { decodedSize, partFileName } from './files.ts'
 import { type BodyLimits, bodyLimits, type Leaf, type MailPart, type Scanned, scanParts } from './parts.ts'
 
@@ -13,14 +13,14 @@ export async function parseMailBody(
   const scanned = scanParts(raw, head.bodyStart, limits, uncounted)
   if (scanned.kind !== 'scanned') return scanned
   const readLeafText = (leaf: Leaf) => readPartText(raw, leaf, limits.maxTextBytes)
-  const words = chooseWords(scanned.root)
-  const spoken = await readWords(words, readLeafText)
+  const words = chooseSpokenParts(scanned.root)
+  const spoken = await readSpokenText(words, readLeafText)
   const [text, whole] = [shortenText(spoken.text, limits), shortenText(spoken.whole, limits)]
   const isCut = text.length < spoken.text.length || spoken.cut.length > 0
-  const unspoken = unspokenLeaves(scanned, spokenLeaves(words))
+  const unspoken = listFileLeaves(scanned, listSpokenLeafIndexes(words))
   // What was too long to be handed on as text can still be opened as a file.
-  const leaves = isCut ? [...firstWords(spoken.cut, words), ...unspoken] : unspoken
-  const related = relatedLeaves(scanned.root)
+  const leaves = isCut ? [...chooseShortenedLeaves(spoken.cut, words), ...unspoken] : unspoken
+  const related = listRelatedLeafIndexes(scanned.root)
   const files = await Promise.all(leaves.slice(0, limits.maxFiles).map((leaf) => describeMailFile(raw, leaf, related)))
   const report = await readReport(scanned.root, readLeafText)
   const flags: BodyFlag[] = [
@@ -41,24 +41,26 @@ export async function parseMailBody(
 }
 
 /** A mail's versions for special readers are neither its words nor its files. */
-function unspokenLeaves({ leaves }: Scanned, spoken: ReadonlySet<number>): readonly Leaf[] {
+function listFileLeaves({ leaves }: Scanned, spoken: ReadonlySet<number>): readonly Leaf[] {
   return leaves.filter(({ index, head, start, end }) => {
     const isEmpty = start === end && head.type.value.startsWith('text/')
     return !spoken.has(index) && !isEmpty && head.type.value !== 'text/x-amp-html'
   })
 }
 
-function firstWords(cut: readonly Leaf[], words: ReturnType<typeof chooseWords>): readonly Leaf[] {
+function chooseShortenedLeaves(cut: readonly Leaf[], words: ReturnType<typeof chooseSpokenParts>): readonly Leaf[] {
   if (cut.length > 0) return cut
   const [first] = words
   if (first === undefined) return []
-  return first.kind === 'either' ? firstWords([], first.plain) : [first.leaf]
+  return first.kind === 'either' ? chooseShortenedLeaves([], first.plain) : [first.leaf]
 }
 
 /** Pictures of a page: whatever they say of themselves, they belong into it. */
-function relatedLeaves(part: MailPart, isRelated = false): ReadonlySet<number> {
+function listRelatedLeafIndexes(part: MailPart, isRelated = false): ReadonlySet<number> {
   if (part.kind === 'leaf') return new Set(isRelated && part.head.contentId !== undefined ? [part.index] : [])
-  return new Set(part.children.flatMap((child) => [...relatedLeaves(child, isRelated || part.subtype === 'related')]))
+  return new Set(
+    part.children.flatMap((child) => [...listRelatedLeafIndexes(child, isRelated || part.subtype === 'related')]),
+  )
 }
 
 async function describeMailFile(raw: Uint8Array, leaf: Leaf, related: ReadonlySet<number>): Promise<MailFile> {

@@ -64,10 +64,10 @@ function readPartsBetweenBoundaries(scan: Scan, from: number, roots: MailPart[])
   // The part whose body is being passed over; undefined in what stands before the first and after the last part.
   let pending: PartHead | undefined
   for (let at = from; scan.open.length > 0; ) {
-    const line = nextBoundary(scan.raw, at, boundarySet(scan.open.map(({ boundary }) => boundary)))
+    const line = nextBoundary(scan.raw, at, createBoundarySet(scan.open.map(({ boundary }) => boundary)))
     if (pending !== undefined) addLeaf(scan, pending, { start: partStart, end: bodyEnd(scan.raw, partStart, line) })
     pending = undefined
-    closeUpTo(scan, line, roots)
+    closeMultipartsUpTo(scan, line, roots)
     if (line === undefined || scan.open.length === 0) return undefined
     scan.boundaryLines += 1
     if (scan.boundaryLines > scan.limits.maxBoundaryLines) return tooManyParts()
@@ -87,7 +87,11 @@ function beginPart(scan: Scan, start: number): { readonly head: PartHead; readon
   const { raw, limits } = scan
   const { headEnd, bodyStart, isOver } = findHeadEnd(raw, start, start + limits.maxPartHeadBytes)
   // A boundary where the head should go on ends the part before it has begun.
-  const cut = nextBoundary(raw.subarray(0, headEnd), start, boundarySet(scan.open.map(({ boundary }) => boundary)))
+  const cut = nextBoundary(
+    raw.subarray(0, headEnd),
+    start,
+    createBoundarySet(scan.open.map(({ boundary }) => boundary)),
+  )
   if (cut === undefined && isOver) return bodyRefusal('part_head_too_large', 'send it with shorter headers')
   const end = cut?.start ?? headEnd
   const parent = scan.open.at(-1)
@@ -112,7 +116,7 @@ function enterPart(scan: Scan, head: PartHead, start: number, siblings: MailPart
 }
 
 /** Ends every multipart inside the one the line belongs to, and that one too where the line says so. */
-function closeUpTo(scan: Scan, line: BoundaryLine | undefined, roots: MailPart[]): void {
+function closeMultipartsUpTo(scan: Scan, line: BoundaryLine | undefined, roots: MailPart[]): void {
   const { open } = scan
   const level = line === undefined ? -1 : open.findLastIndex(({ boundary }) => boundary === line.boundary)
   const keep = line === undefined ? 0 : line.isLast ? level : level + 1
@@ -187,9 +191,9 @@ const longest = 202
 
 /** The next line from `from`, which is the beginning of a line, that is one of these boundaries. */
 function nextBoundary(raw: Uint8Array, from: number, open: BoundarySet): BoundaryLine | undefined {
-  for (let line = from; line !== -1 && line < raw.length; line = dashLine(raw, line)) {
+  for (let line = from; line !== -1 && line < raw.length; line = findDashLine(raw, line)) {
     if (raw[line] !== dash || raw[line + 1] !== dash) continue
-    const found = boundaryAt(raw, line, open)
+    const found = readBoundaryAt(raw, line, open)
     if (found !== undefined) return found
   }
   return undefined
@@ -198,7 +202,7 @@ function nextBoundary(raw: Uint8Array, from: number, open: BoundarySet): Boundar
 /** Boundaries by a number made of their bytes, so that a line costs the same for one of them and for twenty. */
 export type BoundarySet = { readonly byHash: ReadonlyMap<number, readonly string[]> }
 
-function boundarySet(boundaries: readonly string[]): BoundarySet {
+function createBoundarySet(boundaries: readonly string[]): BoundarySet {
   return {
     byHash: Map.groupBy(boundaries, (boundary) => {
       const bytes = new TextEncoder().encode(boundary)
@@ -208,13 +212,13 @@ function boundarySet(boundaries: readonly string[]): BoundarySet {
 }
 
 /** The beginning of the next line that begins with two dashes. */
-function dashLine(raw: Uint8Array, from: number): number {
+function findDashLine(raw: Uint8Array, from: number): number {
   for (let at = from; at < raw.length; at += 1)
     if (raw[at] === lf && raw[at + 1] === dash && raw[at + 2] === dash) return at + 1
   return -1
 }
 
-function boundaryAt(raw: Uint8Array, line: number, { byHash }: BoundarySet): BoundaryLine | undefined {
+function readBoundaryAt(raw: Uint8Array, line: number, { byHash }: BoundarySet): BoundaryLine | undefined {
   let end = line + 2
   const limit = Math.min(raw.length, end + longest)
   while (end < limit && raw[end] !== lf) end += 1

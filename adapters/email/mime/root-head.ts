@@ -4,7 +4,7 @@
 
 import { decodeBase64, decodeLatin1 } from '../../../src/lib/index.ts'
 import { type Encoding, type PartHead, readPartHead, type StructuredValue } from './part-head.ts'
-import { decodeQuoted, isBase64Sign } from './transfer-encoding.ts'
+import { decodeQuoted, isBase64Letter } from './transfer-encoding.ts'
 
 /** Of the body, for finding out what it is. */
 const maxLooked = 64 * 1024
@@ -31,7 +31,7 @@ export function readRootHead(raw: Uint8Array, bodyStart: number, uncounted: read
 
 function inferPartType(body: Uint8Array, boundary: string | undefined, encoding: Encoding): StructuredValue {
   if (boundary !== undefined) return { value: unnamedMultipart, params: new Map([['boundary', boundary]]) }
-  return { value: looksLikePage(decodedStart(body, encoding)) ? 'text/html' : 'text/plain', params: new Map() }
+  return { value: looksLikePage(decodeBodyStart(body, encoding)) ? 'text/html' : 'text/plain', params: new Map() }
 }
 
 /** Its children say what it is: body-text.ts. */
@@ -52,10 +52,10 @@ function inferBoundary(body: Uint8Array): string | undefined {
   if (!lines.slice(0, at).every((line) => line === '' || preamble.test(line))) return undefined
   const boundary = boundaryLine.exec(lines[at] ?? '')?.[1]
   if (boundary === undefined || !/^content-[a-z-]{1,40}:/i.test(lines[at + 1] ?? '')) return undefined
-  return lastBodyLine(body) === `--${boundary}--` ? boundary : undefined
+  return readLastBodyLine(body) === `--${boundary}--` ? boundary : undefined
 }
 
-function lastBodyLine(body: Uint8Array): string {
+function readLastBodyLine(body: Uint8Array): string {
   let end = body.length
   while (end > 0 && isBlankOrEnd(body[end - 1])) end -= 1
   const start = body.lastIndexOf(10, end - 1) + 1
@@ -77,8 +77,10 @@ function inferEncoding(body: Uint8Array, charset: string | undefined): Encoding 
 function looksBase64(lines: readonly string[], isCut: boolean, charset: string | undefined): boolean {
   const last = lines.at(-1) ?? ''
   const [first = ''] = lines
-  const areEven = lines.slice(0, -1).every((line) => line.length === first.length && line.length >= 56 && isSigns(line))
-  const isEnd = isCut ? isSigns(last) : /^[A-Za-z0-9+/]{2,}={0,2}$/.test(last) && last.length % 4 === 0
+  const areEven = lines
+    .slice(0, -1)
+    .every((line) => line.length === first.length && line.length >= 56 && isBase64Line(line))
+  const isEnd = isCut ? isBase64Line(last) : /^[A-Za-z0-9+/]{2,}={0,2}$/.test(last) && last.length % 4 === 0
   if (!areEven || !isEnd || last.length > first.length) return false
   if (lines.length > 1) return true
   const bytes = decodeBase64Loosely(last.slice(0, 4096))
@@ -95,8 +97,8 @@ function isEncodedText(bytes: Uint8Array, charset: string): boolean {
   }
 }
 
-function isSigns(line: string): boolean {
-  for (let at = 0; at < line.length; at += 1) if (!isBase64Sign(line.charCodeAt(at))) return false
+function isBase64Line(line: string): boolean {
+  for (let at = 0; at < line.length; at += 1) if (!isBase64Letter(line.charCodeAt(at))) return false
   return line.length % 4 === 0
 }
 
@@ -122,7 +124,7 @@ function looksLikePage(text: string): boolean {
   return /^\s*<(?:!doctype html|html|head|body|meta|div|p|table|span|style)\b/i.test(text) && text.includes('>')
 }
 
-function decodedStart(body: Uint8Array, encoding: Encoding): string {
+function decodeBodyStart(body: Uint8Array, encoding: Encoding): string {
   const start = body.subarray(0, 1024)
   if (encoding === 'identity') return decodeLatin1(start)
   if (encoding === 'base64') return decodeLatin1(decodeBase64Loosely(decodeLatin1(start)))

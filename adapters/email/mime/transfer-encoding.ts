@@ -52,7 +52,7 @@ function base64Pieces(body: Uint8Array): ReadableStream<Uint8Array> {
   return new ReadableStream({
     pull(controller) {
       for (let isWritten = false; !isWritten && at < body.length; at += pieceBytes) {
-        const text = rest + base64Signs(body.subarray(at, at + pieceBytes))
+        const text = rest + keepBase64Letters(body.subarray(at, at + pieceBytes))
         const isLast = at + pieceBytes >= body.length
         // One sign alone at the end says nothing.
         const whole = text.length - (isLast ? Number(text.length % 4 === 1) : text.length % 4)
@@ -65,12 +65,12 @@ function base64Pieces(body: Uint8Array): ReadableStream<Uint8Array> {
   })
 }
 
-function base64Signs(bytes: Uint8Array): string {
-  const signs = bytes.filter(isBase64Sign)
+function keepBase64Letters(bytes: Uint8Array): string {
+  const signs = bytes.filter(isBase64Letter)
   return decodeLatin1(signs)
 }
 
-export function isBase64Sign(byte: number): boolean {
+export function isBase64Letter(byte: number): boolean {
   const letter = byte | 0x20
   return (letter >= 97 && letter <= 122) || (byte >= 48 && byte <= 57) || byte === 43 || byte === 47
 }

@@ -2,10 +2,10 @@
 // come back. Pure.
 
 import type { ChannelContext, Connection } from '../../../src/contract/index.ts'
-import { keyLength, looksLikeToken } from '../threading.ts'
-import { isFieldCounted, type Mailbox } from '../wire/mail.ts'
+import { isTokenShaped, keyLength } from '../threading.ts'
+import { isFieldProven, type Mailbox } from '../wire/mail.ts'
 import type { VerifiedMail, VerifiedRecipient } from '../wire/verified-mail.ts'
-import { provenAuthor } from './sender.ts'
+import { getProvenAuthor } from './sender.ts'
 
 /** The local part of envelope senders: no agent answers there. */
 const bounceLocal = 'bounce'
@@ -38,7 +38,7 @@ export function resolveRecipient(addresses: Addresses, address: string): Address
   if (addresses.domains.includes(domain) && name === bounceLocal) return { kind: 'bounce', token: tag ?? '' }
   const agent = findAgentByName(addresses, name, domain)
   if (agent === undefined) return { kind: 'unknown' }
-  const token = tag !== undefined && looksLikeToken(tag) ? { token: tag } : {}
+  const token = tag !== undefined && isTokenShaped(tag) ? { token: tag } : {}
   return { kind: 'agent', agent, address: `${name}@${domain}`, ...token }
 }
 
@@ -63,7 +63,7 @@ function splitTag(
   if (plus !== null) return { name: plus[1] ?? '', tag: plus[2] }
   const token = local.slice(-tokenLength)
   const separator = local.at(-tokenLength - 1)
-  const isTagged = (separator === '-' || separator === '=') && looksLikeToken(token)
+  const isTagged = (separator === '-' || separator === '=') && isTokenShaped(token)
   return isTagged ? { name: local.slice(0, -tokenLength - 1), tag: token } : { name: local, tag: undefined }
 }
 
@@ -79,12 +79,12 @@ export function mailChannelContext(
   scene: { readonly connection: Connection; readonly addresses: Addresses; readonly threadId: string },
 ): ChannelContext {
   const { head, proof } = mail
-  const author = provenAuthor(proof)
-  const isOther = ({ address }: Mailbox): boolean =>
+  const author = getProvenAuthor(proof)
+  const isOtherRecipient = ({ address }: Mailbox): boolean =>
     address !== author?.address && !isOurAddress(scene.addresses, address)
   // A recipient that a server on the way wrote in makes it less direct, and is neither addressed nor addresses the agent.
-  const named = [...(isFieldCounted(proof, 'to') ? head.to : []), ...(isFieldCounted(proof, 'cc') ? head.cc : [])]
-  const others = [...head.to, ...head.cc].filter(isOther)
+  const named = [...(isFieldProven(proof, 'to') ? head.to : []), ...(isFieldProven(proof, 'cc') ? head.cc : [])]
+  const others = [...head.to, ...head.cc].filter(isOtherRecipient)
   const isNamed = named.some(({ address }) => {
     const meant = resolveRecipient(scene.addresses, address)
     return meant.kind === 'agent' && meant.agent === recipient.agent
@@ -102,7 +102,7 @@ export function mailChannelContext(
     addressed: isDirect ? 'dm' : recipient.tokenKey !== undefined ? 'reply' : isNamed ? 'mention' : 'none',
     visibility: isDirect ? 'direct' : 'private',
     mentions: named
-      .filter(isOther)
+      .filter(isOtherRecipient)
       .slice(0, maxMentions)
       .map(({ address }) => ({ text: address, subject: `mailto:${address}` })),
     event: 'new',

@@ -11,12 +11,12 @@ import {
   textPart,
 } from '../../../src/contract/index.ts'
 import type { JsonObject } from '../../../src/lib/index.ts'
-import { maxHops, whyNotAnswered } from '../loop-prevention.ts'
+import { findNoReplyReason, maxHops } from '../loop-prevention.ts'
 import { threadName } from '../threading.ts'
-import { type BodyFlag, countedHead, type MailFile, type MailProof, type MailReport } from '../wire/mail.ts'
+import { type BodyFlag, keepAuthorsFields, type MailFile, type MailProof, type MailReport } from '../wire/mail.ts'
 import type { SentMail, VerifiedMail, VerifiedRecipient } from '../wire/verified-mail.ts'
 import { type Addresses, isOurAddress, mailChannelContext, resolveRecipient } from './addressing.ts'
-import { mailboxSubject, mailReplyTo, mailSender, provenAuthor } from './sender.ts'
+import { getProvenAuthor, mailboxSubject, mailReplyTo, mailSender } from './sender.ts'
 
 /** What is known of the connection beside its name. */
 export type MailContext = { readonly addresses: Addresses; readonly addressDomains: readonly string[] }
@@ -51,13 +51,13 @@ function messageFromMail(
   recipient: AgentRecipient,
   { arrival, connection }: { readonly arrival: RawRequest; readonly connection: Connection },
 ): InboundEvent {
-  const mail = { ...given, head: countedHead(given.head, given.proof, recipient.tokenKey !== undefined) }
+  const mail = { ...given, head: keepAuthorsFields(given.head, given.proof, recipient.tokenKey !== undefined) }
   const parts = mailParts(mail)
-  const reason = whyIgnored(context, mail, recipient) ?? (parts.length === 0 ? 'no_content' : undefined)
+  const reason = findIgnoreReason(context, mail, recipient) ?? (parts.length === 0 ? 'no_content' : undefined)
   if (reason !== undefined) return ignoredMail(context, mail, recipient.given, reason)
   const { head, proof, hop } = mail
   const { agent, thread } = recipient
-  const author = provenAuthor(proof)
+  const author = getProvenAuthor(proof)
   const id = shortenId(thread.id)
   // The beginning of the chain, as the mail tells it: which conversation it joins is decided by what may be joined.
   const threadId = shortenId(head.references[0] ?? head.inReplyTo[0] ?? thread.id)
@@ -83,7 +83,7 @@ function messageFromMail(
     },
     received_via: 'email',
     received_at: arrival.receivedAt,
-    raw: keptRawMail(mail, recipient.given, context.addresses.domains),
+    raw: rawMailForStorage(mail, recipient.given, context.addresses.domains),
     channel: mailChannelContext(mail, recipient, { connection, addresses: context.addresses, threadId }),
   }
   return {
@@ -104,7 +104,7 @@ function messageFromMail(
       aliases: thread.also,
     },
     replyTo: mailReplyTo(mail, recipient),
-    ...originalToKeep(mail),
+    ...rawMailToKeep(mail),
     // Not its Date: that is its sender's word, and clocks are wrong.
     ...(mail.mailboxAt === undefined ? {} : { platformAt: mail.mailboxAt }),
   }
@@ -125,7 +125,7 @@ function replayClaims(agent: string, proof: MailProof): NonNullable<InboundMessa
 }
 
 /** The raw mail, by the name its files are found under; kept once its author is known to be admitted. */
-function originalToKeep({ original, originalId, raw }: VerifiedMail): Pick<InboundMessage, 'rawBlobs' | 'pendingBlob'> {
+function rawMailToKeep({ original, originalId, raw }: VerifiedMail): Pick<InboundMessage, 'rawBlobs' | 'pendingBlob'> {
   if (original === undefined || originalId === undefined) return {}
   return {
     rawBlobs: [original],
@@ -133,12 +133,16 @@ function originalToKeep({ original, originalId, raw }: VerifiedMail): Pick<Inbou
   }
 }
 
-function whyIgnored({ addresses }: MailContext, mail: VerifiedMail, recipient: AgentRecipient): string | undefined {
+function findIgnoreReason(
+  { addresses }: MailContext,
+  mail: VerifiedMail,
+  recipient: AgentRecipient,
+): string | undefined {
   const { head, envelope, body, hop } = mail
   const from = head.from === undefined ? undefined : resolveRecipient(addresses, head.from.address)
   // An agent's own mail that comes back to it, however it is marked.
   if (from?.kind === 'agent' && from.agent === recipient.agent) return 'own_message'
-  return whyNotAnswered({
+  return findNoReplyReason({
     head,
     mailFrom: envelope.mailFrom,
     isReport: body.report !== undefined,
@@ -153,7 +157,7 @@ function eventFromReport(
   mail: VerifiedMail,
   recipient: Extract<VerifiedRecipient, { kind: 'bounce' }>,
 ): IgnoredEvent {
-  const { reason, ...effects } = reportFacts(mail.body.report, recipient.sent, mail.receivedAt)
+  const { reason, ...effects } = mailReportToEventFields(mail.body.report, recipient.sent, mail.receivedAt)
   // Under an id of its own: a sender cannot keep a report away by sending something else under its id.
   return {
     ...ignoredMail(context, mail, recipient.given, reason),
@@ -163,14 +167,14 @@ function eventFromReport(
 }
 
 function ignoredMail(context: MailContext, mail: VerifiedMail, given: string, reason: string): IgnoredEvent {
-  const author = provenAuthor(mail.proof)
+  const author = getProvenAuthor(mail.proof)
   return {
     kind: 'ignored',
     reason,
     isNoise: false,
     deliveryId: shortenId(mail.head.messageId ?? mail.id),
     ...(author === undefined ? {} : { subject: mailboxSubject(author) }),
-    raw: keptRawMail(mail, given, context.addresses.domains),
+    raw: rawMailForStorage(mail, given, context.addresses.domains),
   }
 }
 
@@ -187,7 +191,11 @@ export type ReportFacts = Pick<IgnoredEvent, 'reason' | 'bounce' | 'roomStatus'>
 const goneForGood: ReadonlySet<string> = new Set(['5.1.1', '5.1.2', '5.1.3', '5.1.6', '5.1.10', '5.2.1'])
 
 /** `sent` is undefined where no token of ours says which mail it is about: then it says nothing. */
-export function reportFacts(report: MailReport | undefined, sent: SentMail | undefined, at: string): ReportFacts {
+export function mailReportToEventFields(
+  report: MailReport | undefined,
+  sent: SentMail | undefined,
+  at: string,
+): ReportFacts {
   if (sent === undefined) return { reason: report === undefined ? 'bounce_unmatched' : `${report.kind}_unmatched` }
   if (report === undefined)
     // Old servers bounce in plain words: that it came back to this address is all there is to know.
@@ -196,7 +204,7 @@ export function reportFacts(report: MailReport | undefined, sent: SentMail | und
     case 'receipt':
       return { reason: 'receipt' }
     case 'complaint':
-      return { reason: 'complaint', roomStatus: { room: closedAddressKey(sent.to), closed: 'complaint', at } }
+      return { reason: 'complaint', roomStatus: { room: closedRoomKeyOfAddress(sent.to), closed: 'complaint', at } }
     case 'delivery':
       return deliveryReportFacts(report, sent, at)
     default:
@@ -205,7 +213,9 @@ export function reportFacts(report: MailReport | undefined, sent: SentMail | und
 }
 
 function deliveryReportFacts({ recipients }: MailReport, sent: SentMail, at: string): ReportFacts {
-  const own = recipients.find(({ address }) => closedAddressKey(address) === closedAddressKey(sent.to)) ?? recipients[0]
+  const own =
+    recipients.find(({ address }) => closedRoomKeyOfAddress(address) === closedRoomKeyOfAddress(sent.to)) ??
+    recipients[0]
   const status = own?.status
   const isDelayed = own?.action === 'delayed' || (own?.action === undefined && status?.startsWith('4.') === true)
   if (isDelayed)
@@ -213,11 +223,15 @@ function deliveryReportFacts({ recipients }: MailReport, sent: SentMail, at: str
   if (own?.action !== undefined && own.action !== 'failed') return { reason: `report_${own.action}` }
   const bounce = { clientId: sent.clientId, kind: 'failed', reason: bounceCode(status), at } as const
   if (status === undefined || !goneForGood.has(status)) return { reason: 'bounced', bounce }
-  return { reason: 'bounced', bounce, roomStatus: { room: closedAddressKey(sent.to), closed: bounceCode(status), at } }
+  return {
+    reason: 'bounced',
+    bounce,
+    roomStatus: { room: closedRoomKeyOfAddress(sent.to), closed: bounceCode(status), at },
+  }
 }
 
 /** The name under which an address is closed; the domain has no case. */
-function closedAddressKey(address: string): string {
+function closedRoomKeyOfAddress(address: string): string {
   const at = address.lastIndexOf('@')
   return address.slice(0, at + 1) + address.slice(at + 1).toLowerCase()
 }
@@ -275,7 +289,7 @@ export const maxRawBytes = 128 * 1024
 /** A larger one without a proven author keeps the beginning of its head: who it says it is from, and about what. */
 const maxUnprovenBytes = 1024
 
-function keptRawMail(
+function rawMailForStorage(
   { raw, head, proof, envelope, original }: VerifiedMail,
   given: string,
   domains: readonly string[],

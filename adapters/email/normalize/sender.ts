@@ -21,7 +21,7 @@ export type SenderContext = {
 }
 
 /** The author, if the proof is one and the address one that can be written down without a doubt. */
-export function provenAuthor({ standing, author }: MailProof): Mailbox | undefined {
+export function getProvenAuthor({ standing, author }: MailProof): Mailbox | undefined {
   if (standing !== 'verified' || author === undefined) return undefined
   return parseAddress(author.address) === undefined ? undefined : author
 }
@@ -31,7 +31,7 @@ export function mailboxSubject({ address, domain }: Mailbox): string {
 }
 
 export function mailSender(proof: MailProof, context: SenderContext): Sender {
-  const author = provenAuthor(proof)
+  const author = getProvenAuthor(proof)
   const address = author === undefined ? undefined : parseAddress(author.address)
   if (author === undefined || address === undefined || proof.method === 'none') return unverifiedSender(context.domain)
   const name = cleanName(author.name)
@@ -79,7 +79,7 @@ const maxQuoteLength = 4000
 const maxReferences = 20
 
 export function mailReplyTo({ head, proof, body, hop }: VerifiedMail, { address, thread }: AgentRecipient): JsonObject {
-  const author = provenAuthor(proof)
+  const author = getProvenAuthor(proof)
   const name = cleanName(author?.name ?? '')
   return {
     address: author?.address ?? unverifiedAddress,

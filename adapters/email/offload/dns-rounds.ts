@@ -13,20 +13,20 @@ export type Round<Value> =
 const maxRounds = 64
 
 /** Where the check is computed: with the answers that are known. */
-export async function playRound<Value>(
+export async function checkWithKnownAnswers<Value>(
   known: readonly KnownAnswer[],
   check: (resolver: Resolve) => Promise<Value>,
 ): Promise<Round<Value>> {
-  const answers = new Map(known.map((answer) => [needKey(answer), answer]))
+  const answers = new Map(known.map((answer) => [dnsQueryKey(answer), answer]))
   const needs = new Map<string, Need>()
-  const knownResolver: Resolve = async (name, type) => {
-    const answer = answers.get(needKey({ name, type }))
+  const resolveFromKnownAnswers: Resolve = async (name, type) => {
+    const answer = answers.get(dnsQueryKey({ name, type }))
     if (answer !== undefined && 'records' in answer) return answer.records
-    if (answer === undefined) needs.set(needKey({ name, type }), { name, type })
+    if (answer === undefined) needs.set(dnsQueryKey({ name, type }), { name, type })
     throw Object.assign(new Error(name), { code: answer?.code ?? 'EPENDING' })
   }
   // Without an answer a check may also fail; that is no result yet.
-  const outcome = await check(knownResolver).then(
+  const outcome = await check(resolveFromKnownAnswers).then(
     (value) => ({ value }),
     (error: unknown) => ({ error }),
   )
@@ -36,21 +36,21 @@ export async function playRound<Value>(
 }
 
 /** Where waiting costs nothing: rounds until there is a result. `likely`: what the first would ask for anyway. */
-export async function playRounds<Value>(
+export async function checkUntilAnswersKnown<Value>(
   resolve: Resolve,
   play: (known: readonly KnownAnswer[]) => Promise<Round<Value>>,
   likely: readonly Need[] = [],
 ): Promise<Value> {
-  const known: KnownAnswer[] = await Promise.all(likely.map((need) => answerNeed(resolve, need)))
+  const known: KnownAnswer[] = await Promise.all(likely.map((need) => resolveDnsQuery(resolve, need)))
   for (let round = 0; round < maxRounds; round += 1) {
     const outcome = await play(known)
     if (outcome.kind === 'done') return outcome.value
-    known.push(...(await Promise.all(outcome.needs.map((need) => answerNeed(resolve, need)))))
+    known.push(...(await Promise.all(outcome.needs.map((need) => resolveDnsQuery(resolve, need)))))
   }
   throw new Error('a check asks for more names than a mail may')
 }
 
-async function answerNeed(resolve: Resolve, { name, type }: Need): Promise<KnownAnswer> {
+async function resolveDnsQuery(resolve: Resolve, { name, type }: Need): Promise<KnownAnswer> {
   try {
     return { name, type, records: await resolve(name, type) }
   } catch (error) {
@@ -58,4 +58,4 @@ async function answerNeed(resolve: Resolve, { name, type }: Need): Promise<Known
   }
 }
 
-const needKey = ({ name, type }: Need): string => `${type} ${name}`
+const dnsQueryKey = ({ name, type }: Need): string => `${type} ${name}`

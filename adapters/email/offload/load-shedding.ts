@@ -26,14 +26,14 @@ export function createLoopShare(
   const { burstMs, share, assumedMs } = { ...usualLimits, ...given }
   let leftMs = burstMs
   let countedAt = now()
-  const refill = (): void => {
+  const refillLoopBudget = (): void => {
     const at = now()
     leftMs = Math.min(burstMs, leftMs + (at - countedAt) * share)
     countedAt = at
   }
   return {
     begin() {
-      refill()
+      refillLoopBudget()
       if (leftMs < assumedMs) return undefined
       leftMs -= assumedMs
       const beganAt = now()
@@ -52,7 +52,7 @@ export function createLoopShare(
 const smallMailBytes = 16 * 1024
 
 /** Work on a mail, done here where the mail is small and the loop's share allows it. */
-export function createHereOrThread(loopShare: LoopShare = createLoopShare()) {
+export function createHereOrInThread(loopShare: LoopShare = createLoopShare()) {
   return async <Value>(raw: Uint8Array, here: () => Promise<Value>, inThread: () => Promise<Value>): Promise<Value> => {
     const begun = raw.length > smallMailBytes ? undefined : loopShare.begin()
     if (begun === undefined) return inThread()
@@ -68,7 +68,7 @@ export function createHereOrThread(loopShare: LoopShare = createLoopShare()) {
 export const busyReason = 'mail_checks_busy'
 
 /** Always a temporary one: the sender keeps the mail and sends it again. */
-export function offloadRefusal({ failure }: OffloadError): MailRefusal {
+export function offloadErrorToRefusal({ failure }: OffloadError): MailRefusal {
   const reason = { busy: busyReason, timeout: 'mail_check_timeout', crashed: 'mail_check_crashed' }[failure]
   return { kind: 'later', reason, remedy: 'Send it again later.' }
 }

@@ -6,11 +6,11 @@ import { hashBody } from '../dkim/body-hash.ts'
 import type { Resolve } from '../dns.ts'
 import type { FindPart, FoundPart } from '../mime/files.ts'
 import type { MailBody, MailHead, MailRefusal } from '../wire/mail.ts'
-import { type KnownAnswer, type Need, playRounds, type Round } from './dns-rounds.ts'
-import { offloadRefusal } from './load-shedding.ts'
+import { checkUntilAnswersKnown, type KnownAnswer, type Need, type Round } from './dns-rounds.ts'
+import { offloadErrorToRefusal } from './load-shedding.ts'
 
 /** Beside this file; in the built package beside the bundle, under the name that scripts/build.js gives it. */
-const threadModule = (): URL =>
+const threadModuleUrl = (): URL =>
   new URL(import.meta.url.endsWith('.ts') ? './thread.ts' : './email-thread.js', import.meta.url)
 
 /** To hand over a smaller body costs more than to hash it. */
@@ -20,11 +20,11 @@ type Offload = NonNullable<ChannelDeps['offload']>
 
 export function offloadMailChecks(offload: Offload): MailChecks {
   const offloadCheck = <Answer>(name: keyof HeadChecks, question: object, resolve: Resolve, likely?: readonly Need[]) =>
-    playRounds(
+    checkUntilAnswersKnown(
       resolve,
       async (known: readonly KnownAnswer[]) => {
         const checkInput = () => ({ value: { question, known } })
-        return (await offload({ module: threadModule(), name, input: checkInput, bytes: 0 })) as Round<Answer>
+        return (await offload({ module: threadModuleUrl(), name, input: checkInput, bytes: 0 })) as Round<Answer>
       },
       likely,
     )
@@ -42,7 +42,7 @@ export function offloadMailChecks(offload: Offload): MailChecks {
       return { value: { body, forms }, transfer: [body.buffer] }
     }
     return (await offload({
-      module: threadModule(),
+      module: threadModuleUrl(),
       name: 'hashMailBody',
       input: hashInput,
       bytes,
@@ -79,10 +79,10 @@ export async function offloadReadBody(
     return { value: { raw: copy, bodyStart, uncounted }, transfer: [copy.buffer] }
   }
   try {
-    const call = { module: threadModule(), name: 'readMailBody', input: bodyInput, bytes: raw.length }
+    const call = { module: threadModuleUrl(), name: 'readMailBody', input: bodyInput, bytes: raw.length }
     return (await offload(call)) as MailBody | MailRefusal
   } catch (error) {
-    if (error instanceof OffloadError) return offloadRefusal(error)
+    if (error instanceof OffloadError) return offloadErrorToRefusal(error)
     throw error
   }
 }
@@ -93,7 +93,7 @@ export function offloadFindPart(offload: Offload): FindPart {
       const copy = copyBytes(raw)
       return { value: { raw: copy, index, uncounted }, transfer: [copy.buffer] }
     }
-    const call = { module: threadModule(), name: 'findMailPart', input: partInput, bytes: raw.length }
+    const call = { module: threadModuleUrl(), name: 'findMailPart', input: partInput, bytes: raw.length }
     return (await offload(call)) as FoundPart | undefined
   }
 }

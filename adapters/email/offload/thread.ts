@@ -5,7 +5,7 @@ import { type BodyForm, hashBody } from '../dkim/body-hash.ts'
 import { type FoundPart, findPart } from '../mime/files.ts'
 import { parseMailBody } from '../mime/parse-body.ts'
 import type { MailBody, MailRefusal } from '../wire/mail.ts'
-import { type KnownAnswer, playRound, type Round } from './dns-rounds.ts'
+import { checkWithKnownAnswers, type KnownAnswer, type Round } from './dns-rounds.ts'
 
 type Asked<Name extends keyof HeadChecks> = {
   readonly question: Parameters<HeadChecks[Name]>[0]
@@ -14,22 +14,22 @@ type Asked<Name extends keyof HeadChecks> = {
 
 export async function checkHead({ question, known }: Asked<'checkHead'>): Promise<Round<unknown>> {
   const checks = await loadHeadChecks()
-  return playRound(known, (resolver) => checks.checkHead(question, resolver))
+  return checkWithKnownAnswers(known, (resolver) => checks.checkHead(question, resolver))
 }
 
 export async function checkArc({ question, known }: Asked<'checkArc'>): Promise<Round<unknown>> {
   const checks = await loadHeadChecks()
-  return playRound(known, (resolver) => checks.checkArc(question, resolver))
+  return checkWithKnownAnswers(known, (resolver) => checks.checkArc(question, resolver))
 }
 
 export async function checkSpf({ question, known }: Asked<'checkSpf'>): Promise<Round<unknown>> {
   const checks = await loadHeadChecks()
-  return playRound(known, (resolver) => checks.checkSpf(question, resolver))
+  return checkWithKnownAnswers(known, (resolver) => checks.checkSpf(question, resolver))
 }
 
 export async function checkDmarc({ question, known }: Asked<'checkDmarc'>): Promise<Round<unknown>> {
   const checks = await loadHeadChecks()
-  return playRound(known, (resolver) => checks.checkDmarc(question, resolver))
+  return checkWithKnownAnswers(known, (resolver) => checks.checkDmarc(question, resolver))
 }
 
 export function hashMailBody(input: {

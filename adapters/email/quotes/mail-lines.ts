@@ -25,7 +25,7 @@ export function mailLines(text: string): readonly MailLine[] {
     lines.push(readMailLine(text.slice(at, end)))
     at = end + 1
   }
-  return [...lines, readOverflowAsLine(text.slice(at))]
+  return [...lines, joinOverflowIntoLine(text.slice(at))]
 }
 
 function readMailLine(raw: string): MailLine {
@@ -35,7 +35,7 @@ function readMailLine(raw: string): MailLine {
 }
 
 /** It is a quote if every line of it says so. */
-function readOverflowAsLine(raw: string): MailLine {
+function joinOverflowIntoLine(raw: string): MailLine {
   let isQuote = true
   for (let at = 0; isQuote && at < raw.length; ) {
     const end = raw.indexOf('\n', at)

@@ -21,10 +21,10 @@ const beginsWithDate =
 const bracketed = /<[^<>]{3,250}> ?[:：]$/
 const closings = [':', '：', '﹕']
 
-export function attributionAt(lines: readonly MailLine[], start: number): Attribution | undefined {
+export function findAttributionAt(lines: readonly MailLine[], start: number): Attribution | undefined {
   const first = lines[start]
   if (first === undefined || first.isBlank || first.isQuote || first.text === '') return undefined
-  const reach = attributionReach(first)
+  const reach = limitAttributionSearch(first)
   let joined = ''
   let written = 0
   for (let at = start; at < lines.length && at < start + reach.lines && written < reach.written; at += 1) {
@@ -32,10 +32,10 @@ export function attributionAt(lines: readonly MailLine[], start: number): Attrib
     if (line === undefined || (line.isQuote && !isAttributionTail(line, joined))) break
     if (line.isBlank) continue
     // One that surely begins further down is another one.
-    if (at > start && beginsLikeDate(line) && date.test(line.low)) return undefined
+    if (at > start && startsLikeDatedAttribution(line) && date.test(line.low)) return undefined
     written += 1
     joined = joined === '' ? line.low : `${joined} ${line.low}`
-    if (isCompleteAttribution(joined)) return judgeCandidate(lines, { joined, start, end: at + 1 })
+    if (isCompleteAttribution(joined)) return judgeAttributionCandidate(lines, { joined, start, end: at + 1 })
   }
   return dateOnlyAttribution(lines, start)
 }
@@ -43,20 +43,20 @@ export function attributionAt(lines: readonly MailLine[], start: number): Attrib
 /** `<ann@example.com` on one line and `> wrote:` on the next. */
 function isAttributionTail(line: MailLine, joined: string): boolean {
   if (line.text.length > 60 || joined === '' || !endsWithColon(line.text)) return false
-  return hasWrote(line.low) || joined.lastIndexOf('<') > joined.lastIndexOf('>')
+  return hasWordWrote(line.low) || joined.lastIndexOf('<') > joined.lastIndexOf('>')
 }
 
 /** How far down its end is looked for: only what looks like a beginning may go on over several lines. */
-function attributionReach(line: MailLine): { readonly lines: number; readonly written: number } {
-  if (beginsLikeDate(line)) return { lines: maxAttributionLines, written: maxWritten }
-  const isNamed = mailAddress.test(line.low) || (/\d/.test(line.low) && hasWrote(line.low))
+function limitAttributionSearch(line: MailLine): { readonly lines: number; readonly written: number } {
+  if (startsLikeDatedAttribution(line)) return { lines: maxAttributionLines, written: maxWritten }
+  const isNamed = mailAddress.test(line.low) || (/\d/.test(line.low) && hasWordWrote(line.low))
   return isNamed ? { lines: 2, written: 2 } : { lines: 1, written: 1 }
 }
 
-function beginsLikeDate({ low }: MailLine): boolean {
+function startsLikeDatedAttribution({ low }: MailLine): boolean {
   const words = low.replace(/^[-\s]+/, '')
   if (beginsWithDate.test(words) || dayWords.some((day) => isFollowedByNumber(words, day))) return true
-  return startsWithOn(words) && (date.test(words) || clock.test(words) || (words.includes(',') && /\d/.test(words)))
+  return startsWithWordOn(words) && (date.test(words) || clock.test(words) || (words.includes(',') && /\d/.test(words)))
 }
 
 function isFollowedByNumber(low: string, day: string): boolean {
@@ -65,24 +65,27 @@ function isFollowedByNumber(low: string, day: string): boolean {
 
 function isCompleteAttribution(joined: string): boolean {
   if (endsWithColon(joined)) return true
-  if (!clock.test(joined) || !hasWrote(joined)) return false
-  return joined.endsWith('--') || (mailAddress.test(joined) && /\p{L}$/u.test(joined) && endsWithWrote(joined))
+  if (!clock.test(joined) || !hasWordWrote(joined)) return false
+  return joined.endsWith('--') || (mailAddress.test(joined) && /\p{L}$/u.test(joined) && endsWithWordWrote(joined))
 }
 
 type Candidate = { readonly joined: string; readonly start: number; readonly end: number }
 
 /** Above marked quotes little evidence is enough; without them it must be what only a program writes. */
-function judgeCandidate(lines: readonly MailLine[], { joined, start, end }: Candidate): Attribution | undefined {
+function judgeAttributionCandidate(
+  lines: readonly MailLine[],
+  { joined, start, end }: Candidate,
+): Attribution | undefined {
   const next = nextWrittenLine(lines, end)
   const isAboveQuote = next < lines.length && next - end <= 2 && isQuoteBelow(lines[next])
-  const verb = hasWrote(joined)
+  const verb = hasWordWrote(joined)
   const address = mailAddress.test(joined)
   const length = end - start
   if (isAboveQuote) {
     const isLikely = verb || (address && clock.test(joined)) || (address && date.test(joined))
     return isLikely ? { length, quoteAt: next } : undefined
   }
-  const begins = startsWithOn(joined.replace(/^[-\s]+/, '')) || beginsWithDate.test(joined) || address
+  const begins = startsWithWordOn(joined.replace(/^[-\s]+/, '')) || beginsWithDate.test(joined) || address
   const isTimed = clock.test(joined) && date.test(joined)
   const isSigned = (verb && begins && (address || isTimed)) || (isTimed && bracketed.test(joined))
   // A sentence of the author's that ends in a colon has no room for a date, a time and an address.
@@ -113,13 +116,13 @@ function endsWithColon(text: string): boolean {
   return closings.includes(text.charAt(last))
 }
 
-function startsWithOn(low: string): boolean {
+function startsWithWordOn(low: string): boolean {
   return (
     onWords.some((word) => low.startsWith(word) && /^[\s,.:]/.test(low.slice(word.length))) || /^[在于於] ?\d/.test(low)
   )
 }
 
-function hasWrote(low: string): boolean {
+function hasWordWrote(low: string): boolean {
   return wroteWords.some((word) => {
     const at = low.lastIndexOf(word)
     if (at === -1) return false
@@ -129,7 +132,7 @@ function hasWrote(low: string): boolean {
   })
 }
 
-function endsWithWrote(low: string): boolean {
+function endsWithWordWrote(low: string): boolean {
   return wroteWords.some((word) => low.endsWith(` ${word}`))
 }
 
@@ -139,7 +142,7 @@ const maxBlockLines = 14
 const maxBetween = 2
 
 /** How many lines such a block takes up from here; 0 where there is none. */
-export function headerBlockAt(lines: readonly MailLine[], start: number): number {
+export function findHeaderBlockAt(lines: readonly MailLine[], start: number): number {
   const first = readHeaderKind(lines[start])
   if (first === undefined || first === 'cc') return 0
   const kinds = new Set<HeaderKind>()
@@ -184,13 +187,13 @@ const frames = ['--', '__', '==']
 
 /** "-----Original Message-----" */
 export function isOriginalLine({ low, text }: MailLine): boolean {
-  const phrase = insideFrame(low)
+  const phrase = stripFrameLetters(low)
   return isFramedLine(text) && originalPhrases.some((each) => phrase === each || phrase === `${each}:`)
 }
 
 /** "---------- Forwarded message ---------", "Begin forwarded message:", also where it is quoted. */
 export function isForwardLine({ low, text }: MailLine): boolean {
-  const phrase = insideFrame(low.replace(/^>+\s*/, ''))
+  const phrase = stripFrameLetters(low.replace(/^>+\s*/, ''))
   const isAlone = low.endsWith(':') || low.endsWith('：')
   if (!isFramedLine(text.replace(/^>+\s*/, '')) && !isAlone) return false
   return forwardPhrases.some((each) => phrase === each || phrase === `${each}:` || phrase.startsWith(`${each} `))
@@ -210,7 +213,7 @@ function isFramedLine(text: string): boolean {
   return frames.some((frame) => text.startsWith(frame) || text.endsWith(frame))
 }
 
-function insideFrame(low: string): string {
+function stripFrameLetters(low: string): string {
   let [from, to] = [0, low.length]
   while (from < to && '-_=* \t'.includes(low.charAt(from))) from += 1
   while (to > from && '-_=* \t'.includes(low.charAt(to - 1))) to -= 1
@@ -221,7 +224,7 @@ function insideFrame(low: string): string {
 // compared as whole phrases: a table is easier to add a language to than a pattern, and cannot be made to search for long.
 
 /** "… wrote:": what the person did who is quoted below. */
-const wroteWords: readonly string[] = phrases(`
+const wroteWords: readonly string[] = splitPhrases(`
   wrote | writes | missatge de | écrit | schrieb | geschrieben | escribió | escribio | escribe | ha scritto | scrisse | escreveu |
   schreef | geschreven | skrev | skrifaði | kirjoitti | napisał | napisała | napisał(a) | pisze | написал | написала |
   написал(а) | написав | пишет | пише | писал | написа | napsal | napsala | napsal(a) | napísal | napísala |
@@ -232,13 +235,13 @@ const wroteWords: readonly string[] = phrases(`
   เขียนว่า | şunları yazdı`)
 
 /** "On …": how such a line begins, with a date to follow. */
-const onWords: readonly string[] = phrases(`
+const onWords: readonly string[] = splitPhrases(`
   on | at | in | le | am | el | il | em | op | den | dnia | w dniu | dne | dňa | på | ngày | vào | vào ngày |
   vào lúc | no dia | a | dana | στις | на | в | у | от | pada | la | pada tanggal | il giorno | el día | vom | v |
   monday | tuesday | wednesday | thursday | friday | saturday | sunday | بتاريخ | في | בתאריך | ב | le lun`)
 
 /** Days as some programs begin with them: a number follows at once. */
-const dayWords: readonly string[] = phrases(`
+const dayWords: readonly string[] = splitPhrases(`
   mon | tue | wed | thu | fri | sat | sun | lun | mar | mer | mié | jeu | jue | ven | vie | sam | sáb | dim | dom |
   gio | seg | ter | qua | qui | sex | mo | di | mi | do | fr | sa | so | ma | wo | vr | za | zo | tir | ons | tor |
   fre | lør | søn | tis | lör | sön | ti | ke | to | pe | la | su | pon | pn | wt | śr | czw | pt | sob | niedz | po |
@@ -293,11 +296,11 @@ const headerWordsByKind: readonly (readonly [HeaderKind, string])[] = [
 ]
 
 const headerWords: ReadonlyMap<string, HeaderKind> = new Map(
-  headerWordsByKind.flatMap(([kind, words]) => phrases(words).map((word) => [word, kind] as const)),
+  headerWordsByKind.flatMap(([kind, words]) => splitPhrases(words).map((word) => [word, kind] as const)),
 )
 
 /** Between dashes: what follows is the mail that is answered. */
-const originalPhrases: readonly string[] = phrases(`
+const originalPhrases: readonly string[] = splitPhrases(`
   original message | original email | original appointment | reply message | message d’origine | message d'origine |
   message original | ursprüngliche nachricht | originalnachricht | original-nachricht | originalmeldung |
   mensaje original | messaggio originale | mensagem original | oorspronkelijk bericht | oorspronkelijke bericht |
@@ -308,7 +311,7 @@ const originalPhrases: readonly string[] = phrases(`
   pesan asli | 原始邮件 | 原始郵件 | 原邮件 | 原始消息 | 元のメッセージ | 원본 메시지 | 원본 메일 | الرسالة الأصلية | הודעה מקורית`)
 
 /** Between dashes, or as a line of their own: what follows is handed on, and is what the mail is about. */
-const forwardPhrases: readonly string[] = phrases(`
+const forwardPhrases: readonly string[] = splitPhrases(`
   forwarded message | begin forwarded message | forwarded by | message transféré | début du message transféré |
   message réexpédié | début du message réexpédié | weitergeleitete nachricht | anfang der weitergeleiteten nachricht |
   weitergeleitet von | mensaje reenviado | inicio del mensaje reenviado | messaggio inoltrato |
@@ -322,7 +325,7 @@ const forwardPhrases: readonly string[] = phrases(`
   転送メッセージ | 転送されたメッセージ | 전달된 메시지 | 전달된 메일 | رسالة معاد توجيهها | الرسالة المعاد توجيهها | הודעה שהועברה`)
 
 /** How phones sign. The line begins with it and is short. */
-export const sentFromPhrases: readonly string[] = phrases(`
+export const sentFromPhrases: readonly string[] = splitPhrases(`
   sent from | sent via | sent with | sent by | sent using | from my iphone | from my ipad | from my mobile |
   from my android | get outlook for | get [outlook for | download outlook | envoyé de | envoyé depuis |
   envoyé à partir | obtenez outlook | télécharger outlook | von meinem | gesendet von | gesendet mit | gesendet über |
@@ -336,6 +339,6 @@ export const sentFromPhrases: readonly string[] = phrases(`
   poslano s | được gửi từ | đã gửi từ | gửi từ | dikirim dari | 发自我的 | 从我的 | 從我的 | 寄自 | 發自 | 发送自 | 来自我的 | iphoneから送信 |
   androidから送信 | 나의 iphone | 내 iphone | أُرسلت من | أرسلت من | أُرسل من | נשלח מה | נשלח מ`)
 
-function phrases(list: string): readonly string[] {
+function splitPhrases(list: string): readonly string[] {
   return list.split('|').map((phrase) => phrase.trim())
 }

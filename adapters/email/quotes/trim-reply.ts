@@ -4,8 +4,8 @@
 import type { HtmlTextOptions } from '../../../src/markdown/index.ts'
 import { type MailLine, mailLines, nextWrittenLine } from './mail-lines.ts'
 import {
-  attributionAt,
-  headerBlockAt,
+  findAttributionAt,
+  findHeaderBlockAt,
   isForwardLine,
   isLongRuleLine,
   isOriginalLine,
@@ -28,7 +28,7 @@ export function trimReply(text: string): Trimmed {
 
 function trimLines(lines: readonly MailLine[]): Trimmed {
   const blocks = splitBlocks(lines)
-  const kept = keptBlocks(lines, blocks)
+  const kept = chooseKeptBlocks(lines, blocks)
   const text = kept
     .map((block) => trimmedBlockText(lines, block))
     .join('\n')
@@ -37,11 +37,11 @@ function trimLines(lines: readonly MailLine[]): Trimmed {
   for (const { start, end } of kept) isKept.fill(1, start, end)
   const rest = lines.filter((line, at) => isKept[at] === 0 && !line.isBlank && !isQuoteMarkLine(line))
   // Nothing would be left of it, or everything: then it stays as it was.
-  if (rest.length === 0 || !/[\p{L}\p{N}\p{S}]/u.test(text)) return { text: wholeText(lines), quoted: '' }
+  if (rest.length === 0 || !/[\p{L}\p{N}\p{S}]/u.test(text)) return { text: joinShownLines(lines), quoted: '' }
   return { text, quoted: rest.map(({ raw }) => raw).join('\n') }
 }
 
-function wholeText(lines: readonly MailLine[]): string {
+function joinShownLines(lines: readonly MailLine[]): string {
   const shown = lines.filter((line) => !isQuoteMarkLine(line)).map(({ raw }) => raw)
   return shown.join('\n').trim()
 }
@@ -51,7 +51,7 @@ function splitBlocks(lines: readonly MailLine[]): readonly Block[] {
   const blocks: Block[] = []
   let hasWords = false
   for (let at = 0; at < lines.length; ) {
-    const found: Block = blockAt(lines, at, hasWords)
+    const found: Block = readBlockAt(lines, at, hasWords)
     hasWords ||= found.kind === 'words' && hasWrittenWords(lines, found.start, found.end)
     blocks.push(found)
     at = found.end
@@ -59,16 +59,17 @@ function splitBlocks(lines: readonly MailLine[]): readonly Block[] {
   return joinWordBlocks(blocks)
 }
 
-function blockAt(lines: readonly MailLine[], at: number, hasWords: boolean): Block {
+function readBlockAt(lines: readonly MailLine[], at: number, hasWords: boolean): Block {
   const line = lines[at]
   const end = lines.length
   if (line === undefined) return { kind: 'gone', start: at, end }
   // What is handed on is what the mail is about, down to its last line.
   if (isForwardLine(line)) return { kind: 'words', start: at, end }
-  if (isQuoteMarkLine(line)) return markedBlock(lines, at, hasWords)
+  if (isQuoteMarkLine(line)) return readBlockBelowMark(lines, at, hasWords)
   if (line.isQuote) return { kind: 'quote', start: at, end: quoteEnd(lines, at) }
-  if (isOriginalLine(line) || headerBlockAt(lines, at) > 0) return { kind: hasWords ? 'gone' : 'words', start: at, end }
-  const attribution = attributionAt(lines, at)
+  if (isOriginalLine(line) || findHeaderBlockAt(lines, at) > 0)
+    return { kind: hasWords ? 'gone' : 'words', start: at, end }
+  const attribution = findAttributionAt(lines, at)
   if (attribution === undefined) return { kind: 'words', start: at, end: at + 1 }
   const { length, quoteAt } = attribution
   if (quoteAt !== undefined) return { kind: 'attributed', start: at, end: quoteEnd(lines, quoteAt) }
@@ -76,7 +77,7 @@ function blockAt(lines: readonly MailLine[], at: number, hasWords: boolean): Blo
 }
 
 /** Below a mark: a forward, lines that are marked as quoted, or the rest of the text. */
-function markedBlock(lines: readonly MailLine[], at: number, hasWords: boolean): Block {
+function readBlockBelowMark(lines: readonly MailLine[], at: number, hasWords: boolean): Block {
   const end = lines.length
   const mark: Block = { kind: 'gone', start: at, end: at + 1 }
   for (let below = at + 1, written = 0; below < end && written < 8; below += 1) {
@@ -115,10 +116,10 @@ function joinWordBlocks(blocks: readonly Block[]): readonly Block[] {
 }
 
 /** Quotes below the last word go. Others are what is answered, and stay where they are answered. */
-function keptBlocks(lines: readonly MailLine[], blocks: readonly Block[]): readonly Block[] {
+function chooseKeptBlocks(lines: readonly MailLine[], blocks: readonly Block[]): readonly Block[] {
   const words: Block[] = []
   for (const block of blocks.filter(({ kind }) => kind === 'words')) {
-    const end = wordsEnd(lines, { start: block.start, end: block.end, isLater: words.length > 0 })
+    const end = findWordsEnd(lines, { start: block.start, end: block.end, isLater: words.length > 0 })
     if (end > nextWrittenLine(lines, block.start)) words.push({ ...block, end })
   }
   const [first, last] = [words[0], words.at(-1)]
@@ -209,20 +210,20 @@ export type Stretch = {
 }
 
 /** Where the words end, in these lines. */
-function wordsEnd(lines: readonly MailLine[], { start, end, isLater }: Stretch): number {
-  let words = withoutTail(lines, start, end)
+function findWordsEnd(lines: readonly MailLine[], { start, end, isLater }: Stretch): number {
+  let words = dropTrailingLines(lines, start, end)
   const first = nextWrittenLine(lines, start)
   const mark = signatureMark(lines, isLater ? first : first + 1, words)
-  if (mark !== undefined) words = withoutTail(lines, start, mark)
+  if (mark !== undefined) words = dropTrailingLines(lines, start, mark)
   return words
 }
 
 /** Blank lines, rules and lines that phones add, from below. */
-function withoutTail(lines: readonly MailLine[], start: number, end: number): number {
+function dropTrailingLines(lines: readonly MailLine[], start: number, end: number): number {
   let last = end
   while (last > start) {
     const line = lines[last - 1]
-    if (line === undefined || !(line.isBlank || isRuleLine(line) || isSentFrom(line))) break
+    if (line === undefined || !(line.isBlank || isRuleLine(line) || isDeviceSignature(line))) break
     last -= 1
   }
   return last
@@ -241,7 +242,7 @@ function signatureMark(lines: readonly MailLine[], first: number, end: number): 
   return undefined
 }
 
-function isSentFrom({ low }: MailLine): boolean {
+function isDeviceSignature({ low }: MailLine): boolean {
   const words = low.replace(/^[([<{"'“]+/, '')
   if (words.length > 140) return false
   const [sentence = ''] = words.split(/[.!](?:\s|$)/, 1)

@@ -209,11 +209,11 @@ function markMailText(mark: string, text: string): string {
 /** An address that is its own label needs no note. */
 function mailLinkText({ url, children }: Link, notes: LinkNotes): string {
   const label = lineText(children)
-  if (label === '' || isItsOwnLabel(url, label)) return label === '' ? url : label
+  if (label === '' || isLabelOfLink(url, label)) return label === '' ? url : label
   return `${mailInline(children, notes)} [${notes.numberOf(url)}]`
 }
 
-function isItsOwnLabel(url: string, label: string): boolean {
+function isLabelOfLink(url: string, label: string): boolean {
   return url === label || url === `${label}/` || url === `mailto:${label}` || url === `tel:${label}`
 }
 

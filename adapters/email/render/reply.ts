@@ -48,7 +48,7 @@ export function renderMailReply(
   const kept = reply.parts
     .filter((part) => !sent.some((file) => file === part))
     .map((part) => withoutReplyLine(part, decisions))
-  const pictures = placePictures(kept, sent)
+  const pictures = embedPictures(kept, sent)
   const { text, html } = renderBodies(
     { ...reply, parts: [...pictures.parts] },
     pictures,
@@ -71,7 +71,7 @@ export function renderMailReply(
     files: sent.map((file) => mailFileCall(file, pictures.cids)),
     decisions: [...decisions],
     decided:
-      decisions.length === 0 ? null : { agent: reply.agent, thread_id: reply.thread_id, reply_to: withoutQuote(to) },
+      decisions.length === 0 ? null : { agent: reply.agent, thread_id: reply.thread_id, reply_to: clearReplyQuote(to) },
     hop: place.reply_to_hop + 1,
   }
   return [{ call, primary: true }]
@@ -89,17 +89,17 @@ function withoutReplyLine(part: Part, decisions: readonly MailDecision[]): Part 
 /** Both halves say the same; files that go along are not named in them. */
 function renderBodies(
   reply: NormalizedResponse,
-  pictures: ReturnType<typeof placePictures>,
+  pictures: ReturnType<typeof embedPictures>,
   /** Said where files go along and nothing else is said. */
   filesNotice: Sentence | undefined,
   mayNotify: ReadonlySet<string>,
 ): { readonly text: string; readonly html: string } {
   const isSilent = reply.status === 'completed' && reply.parts.every(({ kind }) => kind === 'tool_call')
-  const tree = isSilent && filesNotice !== undefined ? noticeTree(filesNotice) : replyTree(reply, { mayNotify })
+  const tree = isSilent && filesNotice !== undefined ? sentenceToTree(filesNotice) : replyTree(reply, { mayNotify })
   return pictures.write(tree)
 }
 
-function noticeTree(value: Sentence): Root {
+function sentenceToTree(value: Sentence): Root {
   return { type: 'root', children: [{ type: 'paragraph', children: [{ type: 'text', value }] }] }
 }
 
@@ -127,7 +127,7 @@ function replyReferences(place: MailReplyTo): readonly string[] {
 }
 
 /** What was quoted once need not be kept with the question. */
-function withoutQuote(to: JsonObject): JsonObject {
+function clearReplyQuote(to: JsonObject): JsonObject {
   return { ...to, reply_to_quote: null }
 }
 
@@ -279,7 +279,7 @@ export type Pictured = {
   readonly write: (tree: Root) => MailBody
 }
 
-function placePictures(parts: readonly Part[], files: readonly FilePart[]): Pictured {
+function embedPictures(parts: readonly Part[], files: readonly FilePart[]): Pictured {
   const candidates = files.filter(({ mime = '' }) => shown.has(mime.toLowerCase()))
   const cids = new Map<string, string>()
   const originals: string[] = []

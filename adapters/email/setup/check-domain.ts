@@ -94,8 +94,8 @@ function dkimFinding({ selector, value }: DkimRecord, found: readonly string[]):
   const keys = found.filter((text) => /(?:^|;)\s*p=/i.test(text))
   if (keys.length === 0)
     return { what, state: 'missing', found: '', remedy: 'receivers do not trust its signatures; add the record' }
-  const publishedKey = (text: string): string => (/(?:^|;)\s*p=([^;]*)/i.exec(text)?.[1] ?? '').replace(/\s/g, '')
-  if (keys.length === 1 && publishedKey(keys[0] ?? '') === publishedKey(value))
+  const readPublishedKey = (text: string): string => (/(?:^|;)\s*p=([^;]*)/i.exec(text)?.[1] ?? '').replace(/\s/g, '')
+  if (keys.length === 1 && readPublishedKey(keys[0] ?? '') === readPublishedKey(value))
     return okFinding(what, 'the key of this gateway')
   return { what, state: 'wrong', found: 'another key', remedy: 'replace it by the record of parley email setup' }
 }
@@ -132,15 +132,16 @@ export async function createZoneLookup(server: string | undefined): Promise<Zone
   if (server !== undefined) resolver.setServers([server])
   return {
     mx: (domain) =>
-      recordsOrNone(async () => {
+      lookUpOrUndefined(async () => {
         const found = await resolver.resolveMx(domain)
         return found.toSorted((one, other) => one.priority - other.priority).map(({ exchange }) => exchange)
       }),
-    txt: (domain) => recordsOrNone(async () => (await resolver.resolveTxt(domain)).map((strings) => strings.join(''))),
+    txt: (domain) =>
+      lookUpOrUndefined(async () => (await resolver.resolveTxt(domain)).map((strings) => strings.join(''))),
   }
 }
 
-async function recordsOrNone(ask: () => Promise<readonly string[]>): Promise<readonly string[] | undefined> {
+async function lookUpOrUndefined(ask: () => Promise<readonly string[]>): Promise<readonly string[] | undefined> {
   try {
     return await ask()
   } catch (error) {

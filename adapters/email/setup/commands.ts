@@ -14,7 +14,7 @@ import { deliverySettings } from '../config/derive-settings.ts'
 import { emailSettingsSchema } from '../config/settings.ts'
 import { deliverMail } from '../deliver/mail.ts'
 import type { DeliverySettings } from '../deliver/settings.ts'
-import { dkimRecords, keepDkimKeys, readDkimKeys } from '../dkim/keys.ts'
+import { dkimRecords, readDkimKeys, readOrMakeDkimKeys } from '../dkim/keys.ts'
 import { emailSentences } from '../sentences.ts'
 import { base32 } from '../threading.ts'
 import { isPlainDomain, isPlainMailAddress } from '../wire/address.ts'
@@ -53,7 +53,7 @@ const setupCommand: ChannelCommand = {
     const domain = domainFlag(flags)
     const host = hostFlag(flags, context, domain)
     const path = dkimKeyPath(context, domain)
-    const { file, isNew } = await keepDkimKeys(path, domain, new Date())
+    const { file, isNew } = await readOrMakeDkimKeys(path, domain, new Date())
     const zone = { domain, host, keys: await dkimRecords(file) }
     const [records, more] = [requiredRecords(zone), optionalRecords(zone)]
     const isNamed = context.environment['EMAIL_DKIM_KEY'] === path && context.environment['EMAIL_DOMAIN'] === domain

@@ -1,10 +1,10 @@
 // Probes a mail connection: its mailbox is opened, and its relay is greeted and logged in to. No mail is sent. That its own port is
 // open the gateway sees itself.
 import type { ChannelDeps, ProbeProblem, ProbeRequest, ProbeResult } from '../../../src/contract/index.ts'
-import { abortable, type Secret } from '../../../src/lib/index.ts'
+import { rejectWhenAborted, type Secret } from '../../../src/lib/index.ts'
 import { deliverySettings, type IngressSettings, ingressSettings } from '../config/derive-settings.ts'
 import { developmentDomain, type EmailSettings } from '../config/settings.ts'
-import { checkRelay } from '../deliver/mailers.ts'
+import { checkSmtpLogin } from '../deliver/mailers.ts'
 import { type ImapSettings, openMailbox } from '../imap.ts'
 
 export function createEmailProbe(
@@ -54,7 +54,7 @@ function connectionSummary(
 
 async function mailboxProblems(imap: ImapSettings, signal: AbortSignal): Promise<readonly ProbeProblem[]> {
   try {
-    const mailbox = await abortable(openMailbox(imap, 0, signal), signal)
+    const mailbox = await rejectWhenAborted(openMailbox(imap, 0, signal), signal)
     mailbox.close()
     return []
   } catch (error) {
@@ -80,7 +80,7 @@ async function relayProblems(
   signal: AbortSignal,
 ): Promise<readonly ProbeProblem[]> {
   try {
-    await abortable(checkRelay(url, callTimeoutMs), signal)
+    await rejectWhenAborted(checkSmtpLogin(url, callTimeoutMs), signal)
     return []
   } catch (error) {
     const { code, responseCode } = errorFields(error)

@@ -19,7 +19,7 @@ export function listenSmtp(settings: SmtpSettings, deps: SmtpDeps): NonNullable<
     const server = new Server(smtpServerOptions(settings, limits, { ...deps, context, lines }))
     lines.attach(server)
     const address = await openSmtpServer(server, settings)
-    const stop = runOnce(() => closeSmtpServer(server, lines))
+    const stop = createOnce(() => closeSmtpServer(server, lines))
     signal.addEventListener('abort', () => void stop(), { once: true })
     if (signal.aborted) await stop()
     return { address, stop }
@@ -31,7 +31,7 @@ type ListenerContext = SmtpDeps & { readonly context: Pick<ServeContext, 'receiv
 function smtpServerOptions({ name, tls }: SmtpSettings, limits: SmtpLimits, means: ListenerContext): SMTPServerOptions {
   const { lines, now, maxBytes } = means
   const clients = createSmtpClients(limits, now)
-  const transactions = createTransactions({ ...means, limits, clients, room: createByteBudget(limits.heldBytes) })
+  const transactions = createSmtpTransactions({ ...means, limits, clients, room: createByteBudget(limits.heldBytes) })
   return {
     name,
     size: maxBytes,
@@ -81,7 +81,7 @@ function closeSmtpServer(server: SMTPServer, lines: SmtpConnections): Promise<vo
   })
 }
 
-function runOnce(work: () => Promise<void>): () => Promise<void> {
+function createOnce(work: () => Promise<void>): () => Promise<void> {
   let done: Promise<void> | undefined
   return () => (done ??= work())
 }
@@ -100,7 +100,7 @@ type Transactions = Pick<Required<SMTPServerOptions>, 'onMailFrom' | 'onRcptTo' 
 
 const ascii = /^[\x21-\x7e]*$/
 
-function createTransactions(deps: TransactionDeps): Transactions {
+function createSmtpTransactions(deps: TransactionDeps): Transactions {
   const { clients, lines, limits } = deps
   return {
     onMailFrom({ address, args }, session, callback) {
@@ -119,21 +119,21 @@ function createTransactions(deps: TransactionDeps): Transactions {
     },
     onData(stream, session, callback) {
       lines.busy.add(session.id)
-      const hangUpLate = (): void => lines.hangUp(session.id, replies.tooLong)
-      const late = setTimeout(hangUpLate, limits.dataMs)
+      const hangUpTooLong = (): void => lines.hangUp(session.id, replies.tooLong)
+      const late = setTimeout(hangUpTooLong, limits.dataMs)
       const maxBytes = clients.maxBytes(session.remoteAddress, deps.maxBytes)
       const isCut = maxBytes < deps.maxBytes
       const incompleteReply = (why: keyof typeof incomplete): Reply =>
         why === 'too_large' && isCut ? replies.tooMuch : incomplete[why]
-      const onHopeless = (why: keyof typeof incomplete): void => lines.hangUp(session.id, incompleteReply(why))
+      const hangUpIncomplete = (why: keyof typeof incomplete): void => lines.hangUp(session.id, incompleteReply(why))
       // Node's own stream; the portable program does not know its type.
       const body = stream as unknown as BodyStream
       const room = clients.roomFor(session.id, deps.room)
-      void collectData(body, { maxBytes, room, onHopeless })
+      void collectData(body, { maxBytes, room, onHopeless: hangUpIncomplete })
         .finally(() => clearTimeout(late))
         .then((collected) =>
           collected.kind === 'whole'
-            ? replyTo({ ...deps, room }, session, collected.raw)
+            ? receiveAndReply({ ...deps, room }, session, collected.raw)
             : incompleteReply(collected.kind),
         )
         .then((reply) => {
@@ -168,7 +168,11 @@ const incomplete = {
 } as const
 
 /** Undefined: it is stored. Nothing here throws: a client that waits is always answered. */
-async function replyTo(deps: TransactionDeps, session: SMTPServerSession, raw: Uint8Array): Promise<Reply | undefined> {
+async function receiveAndReply(
+  deps: TransactionDeps,
+  session: SMTPServerSession,
+  raw: Uint8Array,
+): Promise<Reply | undefined> {
   try {
     const answer = await answerInTime(
       deps.context.receive(deps.own.add(receivedMail(deps, session, raw))),
@@ -280,7 +284,7 @@ function createSmtpClients(limits: SmtpLimits, now: () => number): SmtpClients {
     },
     roomFor(session, room) {
       const network = sessions.get(session)?.network ?? session
-      const changeHeld = (bytes: number): void => {
+      const changeHeldBytes = (bytes: number): void => {
         const now = (held.get(network) ?? 0) + bytes
         if (now > 0) held.set(network, now)
         else held.delete(network)
@@ -288,12 +292,12 @@ function createSmtpClients(limits: SmtpLimits, now: () => number): SmtpClients {
       return {
         take(bytes) {
           if ((held.get(network) ?? 0) + bytes > limits.heldBytesPerAddress || !room.take(bytes)) return false
-          changeHeld(bytes)
+          changeHeldBytes(bytes)
           return true
         },
         give(bytes) {
           room.give(bytes)
-          changeHeld(-bytes)
+          changeHeldBytes(-bytes)
         },
       }
     },

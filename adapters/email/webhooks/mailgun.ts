@@ -3,7 +3,13 @@
 import type { RawRequest } from '../../../src/contract/index.ts'
 import { checkClockSkew, type Secret } from '../../../src/lib/index.ts'
 import { type IngressResult, mailTooLarge, rejectedRequest } from '../ingress/received.ts'
-import { isForThisBody, isSignedByOne, parseSeconds, sha256HexBytes, type WebhookDeps } from './signed-webhook.ts'
+import {
+  isSignedByAnySecret,
+  isUnusedOrSameBody,
+  parseSeconds,
+  sha256HexBytes,
+  type WebhookDeps,
+} from './signed-webhook.ts'
 
 /** Mailgun tries for eight hours; its documentation does not say that it signs every try anew. */
 const tolerance = { maxAgeMs: 9 * 3_600_000, maxAheadMs: 300_000 }
@@ -19,7 +25,7 @@ export async function verifyMailgun(
   if (timestamp === '' || token === '' || token.length > 200) return rejectedRequest('missing_credential')
   const signature = decodeField(fields.get('signature'))
   const signed = { text: `${timestamp}${token}`, signature, expectedPrefix: '', allowRawHex: true }
-  if (!(await isSignedByOne(keys, deps.hmac, signed))) return rejectedRequest('bad_signature')
+  if (!(await isSignedByAnySecret(keys, deps.hmac, signed))) return rejectedRequest('bad_signature')
   const clock = checkClockSkew(parseSeconds(timestamp) * 1000, deps.now(), tolerance)
   if (clock !== 'fresh') return rejectedRequest(clock)
   return readMailgunMail(fields, token, deps, arrival)
@@ -41,7 +47,7 @@ async function readMailgunMail(
   if (rcptTo.length > 50) return rejectedRequest('malformed_request')
   const body = `${await sha256HexBytes(raw)} ${JSON.stringify([mailFrom ?? null, rcptTo])}`
   const lifeMs = tolerance.maxAgeMs + tolerance.maxAheadMs
-  if (!(await isForThisBody(deps.ttlStore, { family: 'mailgun-token', value: token, body, lifeMs })))
+  if (!(await isUnusedOrSameBody(deps.ttlStore, { family: 'mailgun-token', value: token, body, lifeMs })))
     return rejectedRequest('replayed')
   return { kind: 'mail', mail: { way: 'mailgun', raw, envelope: { mailFrom, rcptTo }, receivedAt } }
 }

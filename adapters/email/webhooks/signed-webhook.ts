@@ -54,7 +54,7 @@ export async function verifyWebhook(
   const signature = headers[webhookHeaders.signature]
   if (signature === undefined || !noncePattern.test(nonce)) return rejectedRequest('missing_credential')
   const body = await sha256HexBytes(bytes)
-  if (!(await isSignedByOne(secrets, deps.hmac, { text: webhookSignedText(headers, body), signature })))
+  if (!(await isSignedByAnySecret(secrets, deps.hmac, { text: webhookSignedText(headers, body), signature })))
     return rejectedRequest('bad_signature')
   const clock = checkClockSkew(parseSeconds(headers[webhookHeaders.timestamp]) * 1000, deps.now(), tolerance)
   if (clock !== 'fresh') return rejectedRequest(clock)
@@ -64,7 +64,7 @@ export async function verifyWebhook(
   if (deps.ttlStore === undefined) return { kind: 'later', reason: 'no_notes' }
   const lifeMs = tolerance.maxAgeMs + tolerance.maxAheadMs
   const use = { family: 'mail-nonce', value: nonce, body: signature, lifeMs }
-  if (!(await isForThisBody(deps.ttlStore, use))) return rejectedRequest('replayed')
+  if (!(await isUnusedOrSameBody(deps.ttlStore, use))) return rejectedRequest('replayed')
   return { kind: 'mail', mail: { way: 'webhook', raw: bytes, envelope, receivedAt } }
 }
 
@@ -103,7 +103,10 @@ export type OneTimeUse = {
 }
 
 /** False: it was used for another body before. */
-export async function isForThisBody(notes: TtlStore, { family, value, body, lifeMs }: OneTimeUse): Promise<boolean> {
+export async function isUnusedOrSameBody(
+  notes: TtlStore,
+  { family, value, body, lifeMs }: OneTimeUse,
+): Promise<boolean> {
   const key = await sha256Hex(value)
   if (await notes.keep({ family, key, value: { body }, lifeMs, isOnce: true })) return true
   const known = await notes.read(family, key)
@@ -120,7 +123,7 @@ export async function sha256HexBytes(bytes: Uint8Array): Promise<string> {
 export type SignedText = { readonly text: string; readonly signature: string } & HmacHeaderOptions
 
 /** Every secret is tried, so that the time does not tell which of two was right. */
-export async function isSignedByOne(
+export async function isSignedByAnySecret(
   secrets: readonly Secret[],
   hmac: ChannelDeps['hmac'],
   { text, signature, ...options }: SignedText,

@@ -35,16 +35,16 @@ export function screenRequest(
   { webhook, ses, mailgun }: IngressSettings,
   { headers }: RequestHead,
 ): Rejected | undefined {
-  const rejectedFor = (reason: Rejected['reason']): Rejected => ({ kind: 'rejected', reason })
+  const rejectRequestFor = (reason: Rejected['reason']): Rejected => ({ kind: 'rejected', reason })
   const type = requestMediaType(headers)
   if (headers['x-amz-sns-message-type'] !== undefined)
-    return ses === undefined ? rejectedFor('not_allowed_here') : undefined
-  if (isFormType(type)) return mailgun === undefined ? rejectedFor('not_allowed_here') : undefined
-  if (webhook === undefined) return rejectedFor('not_allowed_here')
-  if (type !== 'message/rfc822') return rejectedFor('malformed_request')
+    return ses === undefined ? rejectRequestFor('not_allowed_here') : undefined
+  if (isFormType(type)) return mailgun === undefined ? rejectRequestFor('not_allowed_here') : undefined
+  if (webhook === undefined) return rejectRequestFor('not_allowed_here')
+  if (type !== 'message/rfc822') return rejectRequestFor('malformed_request')
   const { signature, nonce } = webhookHeaders
   return headers[signature] === undefined || headers[nonce] === undefined
-    ? rejectedFor('missing_credential')
+    ? rejectRequestFor('missing_credential')
     : undefined
 }
 

@@ -33,8 +33,8 @@ export function deliverSlack(
     if (call.response === undefined || call.method === 'chat.startStream')
       return sendMessageCall(call, attempt, sendDeps)
     const respond = createResponseUrlSender(deps, ports.live.ttlStore, settings.callTimeoutMs)
-    const direct = (message: MessageCall) => sendMessageCall(message, attempt, sendDeps)
-    return deliverByResponseUrl(call, call.response, respond, direct)
+    const sendDirectly = (message: MessageCall) => sendMessageCall(message, attempt, sendDeps)
+    return deliverByResponseUrl(call, call.response, respond, sendDirectly)
   }
 }
 

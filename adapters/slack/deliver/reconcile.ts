@@ -39,7 +39,7 @@ export function reconcileSlack({
       if (answer.kind !== 'ok') return refusedLookup(answer)
       const found = findByClientId(answer.data, attempt.clientId)
       if (found !== undefined) return { kind: 'found', vendorId: found }
-      unmarked.push(...historyMessages(answer.data).filter(isUnmarked))
+      unmarked.push(...historyMessages(answer.data).filter(lacksClientId))
       cursor = nextCursor(answer.data)
       if (cursor !== undefined) continue
       return posted.method === 'chat.startStream'
@@ -65,23 +65,25 @@ function findByClientId(data: Readonly<Record<string, unknown>>, clientId: strin
   return historyMessages(data).find(({ metadata }) => metadata?.event_payload?.client_id === clientId)?.ts
 }
 
-function isUnmarked({ bot_id, metadata }: Message): boolean {
+function lacksClientId({ bot_id, metadata }: Message): boolean {
   return bot_id !== undefined && metadata?.event_payload?.client_id === undefined
 }
 
 /** The words may have been shown in another markup, so only letters and digits are compared. */
 function findStream(unmarked: readonly Message[], opened: string, born: number | undefined): LookupOutcome {
-  const words = lettersAndDigits(opened)
+  const words = keepLettersAndDigits(opened)
   const since = born ?? 0
   const recent = unmarked.filter(({ ts }) => Number(ts) >= since - skewSeconds)
   if (recent.length === 0) return { kind: 'absent' }
-  const alike = recent.filter(({ ts, text = '' }) => Number(ts) >= since && lettersAndDigits(text).startsWith(words))
+  const alike = recent.filter(
+    ({ ts, text = '' }) => Number(ts) >= since && keepLettersAndDigits(text).startsWith(words),
+  )
   const [only, ...others] = words === '' ? [] : alike
   if (only !== undefined && others.length === 0) return { kind: 'found', vendorId: only.ts }
   return { kind: 'undecided', reason: 'another_may_be_meant' }
 }
 
-function lettersAndDigits(text: string): string {
+function keepLettersAndDigits(text: string): string {
   return text.replace(/[^\p{L}\p{N}]/gu, '')
 }
 

@@ -26,18 +26,18 @@ export type CallWebApi = (
 // Failures of the dialling itself.
 const notSent: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'])
 const defaultWaitMs = 30_000
-const ignore = (): void => {}
+const ignoreLogLine = (): void => {}
 
 type WebApi = typeof import('@slack/web-api')
 
 /** The client would write bodies and addresses; what matters of an answer is returned. */
 const silentLogger: Logger = {
-  debug: ignore,
-  info: ignore,
-  warn: ignore,
-  error: ignore,
-  setLevel: ignore,
-  setName: ignore,
+  debug: ignoreLogLine,
+  info: ignoreLogLine,
+  warn: ignoreLogLine,
+  error: ignoreLogLine,
+  setLevel: ignoreLogLine,
+  setName: ignoreLogLine,
   getLevel: () => 'error' as LogLevel,
 }
 

@@ -85,7 +85,10 @@ export type Author = {
 }
 
 /** Home of a person whose own team is given: ours, our organization's, or a stranger's. */
-export function authorHome(place: AppInstallation, team: string | undefined): Pick<Author, 'home' | 'isExternal'> {
+export function resolveAuthorTeam(
+  place: AppInstallation,
+  team: string | undefined,
+): Pick<Author, 'home' | 'isExternal'> {
   const ours = place.enterprise ?? place.team ?? place.account
   const isOther = team !== undefined && team !== place.team && team !== place.enterprise
   // Inside an organization another workspace is no stranger, unless the channel is shared with one.
@@ -145,7 +148,7 @@ export function slackSender(
   })
 }
 
-export function roomKind(channel: string, type: string | undefined): 'dm' | 'group' | 'channel' {
+export function chooseRoomKind(channel: string, type: string | undefined): 'dm' | 'group' | 'channel' {
   if (type === 'im' || type === 'app_home' || channel.startsWith('D')) return 'dm'
   return type === 'mpim' || type === 'group' || channel.startsWith('G') ? 'group' : 'channel'
 }

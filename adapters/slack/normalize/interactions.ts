@@ -53,7 +53,7 @@ export function normalizeButtonClick(eventContext: scenes.EventContext, interact
   if (user === undefined || channel === undefined || card === undefined)
     return ignoredEvent(eventContext, 'click_without_place', user?.id)
   const author = commandAuthor(eventContext, user.id, user.team_id, user.name)
-  const room = scenes.roomKind(channel, undefined)
+  const room = scenes.chooseRoomKind(channel, undefined)
   const within = container?.thread_ts ?? message?.thread_ts
   // What one person alone sees begins no thread.
   const thread = container?.is_ephemeral === true ? within : scenes.threadRoot(room, within, card)
@@ -138,14 +138,14 @@ function commandAuthor(
   team: string | undefined,
   username = '',
 ): scenes.Author {
-  return { id, ...scenes.authorHome(place, team), isBot: false, isGuest: false, name: '', username }
+  return { id, ...scenes.resolveAuthorTeam(place, team), isBot: false, isGuest: false, name: '', username }
 }
 
 function commandMessage(eventContext: scenes.EventContext, order: GivenCommand): InboundMessage {
   const { place, connection, arrival } = eventContext
   const { author, channel, thread, id, command } = order
   const threadId = scenes.slackThreadId(place, channel, thread)
-  const room = scenes.roomKind(channel, undefined)
+  const room = scenes.chooseRoomKind(channel, undefined)
   return {
     kind: 'message',
     message: {
@@ -187,7 +187,7 @@ function commandMessage(eventContext: scenes.EventContext, order: GivenCommand):
 
 export function ignoredEvent(eventContext: scenes.EventContext, reason: string, userId?: string): InboundEvent {
   const { deliveryId, raw, place } = eventContext
-  const author = userId === undefined ? undefined : { ...scenes.authorHome(place, undefined), id: userId }
+  const author = userId === undefined ? undefined : { ...scenes.resolveAuthorTeam(place, undefined), id: userId }
   const subject = author === undefined ? {} : { subject: scenes.slackSubject(author) }
   return { kind: 'ignored', reason, isNoise: false, deliveryId, ...subject, raw }
 }
@@ -225,7 +225,7 @@ export function normalizeThreadOpened(
 ): InboundEvent {
   if (type === 'assistant_thread_context_changed') return ignoredEvent(eventContext, 'context_changed', thread.user_id)
   const opened = {
-    ...openedChannel(eventContext, thread.channel_id),
+    ...toOpenedChannel(eventContext, thread.channel_id),
     thread_ts: thread.thread_ts,
     reply_to_user: thread.user_id,
     reply_to_surface: 'assistant',
@@ -237,10 +237,10 @@ export function normalizeThreadOpened(
 export function normalizeHomeOpened(eventContext: EventContext, { user, channel, tab }: HomeOpened): InboundEvent {
   const noise = { ...ignoredEvent(eventContext, 'home_opened', user), isNoise: true } as InboundEvent
   if (tab !== 'messages' || channel === undefined) return noise
-  return { ...noise, opened: { ...openedChannel(eventContext, channel), reply_to_user: user } } as InboundEvent
+  return { ...noise, opened: { ...toOpenedChannel(eventContext, channel), reply_to_user: user } } as InboundEvent
 }
 
-function openedChannel(
+function toOpenedChannel(
   { place }: EventContext,
   channel: string,
 ): { account: string; team_id?: string; channel: string } {
@@ -252,7 +252,7 @@ function openedChannel(
 }
 
 /** What the sender had open, in the words of the newer view. */
-export function viewedEntities(context: AppContext): Viewed {
+export function listViewedEntities(context: AppContext): Viewed {
   return (context.entities ?? []).slice(0, maxViewed).flatMap((given) => {
     const { data } = entitySchema.safeParse(given)
     const kind = entityKinds[data?.type ?? '']

@@ -19,7 +19,7 @@ import {
 } from '../wire.ts'
 import { decodeText, isTable, type NamedUser, readAnyBlocks, readRichText } from './block-text.ts'
 import * as scenes from './context.ts'
-import { viewedEntities } from './interactions.ts'
+import { listViewedEntities } from './interactions.ts'
 
 type Change = {
   readonly event: 'new' | 'edit' | 'delete'
@@ -103,7 +103,7 @@ function messageAuthor({ place }: scenes.EventContext, message: SlackMessage): s
   const profile = message.user_profile
   return {
     id,
-    ...scenes.authorHome(place, message.user_team ?? message.source_team),
+    ...scenes.resolveAuthorTeam(place, message.user_team ?? message.source_team),
     isBot: isBotMessage(message),
     isGuest: profile?.is_restricted === true || profile?.is_ultra_restricted === true,
     username: profile?.name ?? '',
@@ -122,8 +122,8 @@ function slackInboundMessage(eventContext: MessageContext): InboundMessage {
   const { place, event, author, said, connection, arrival } = eventContext
   const { message, version, event: kind } = eventContext.change
   const { channel } = event
-  const room = scenes.roomKind(channel, event.channel_type)
-  const surface = appSurface(room, message)
+  const room = scenes.chooseRoomKind(channel, event.channel_type)
+  const surface = chooseAppSurface(room, message)
   const thread = scenes.threadRoot(
     room,
     message.thread_ts ?? (surface === undefined ? undefined : message.ts),
@@ -165,7 +165,7 @@ function slackInboundMessage(eventContext: MessageContext): InboundMessage {
 }
 
 /** Which of the app's own views it was written in: there every first message opens a thread, as in a channel. */
-function appSurface(
+function chooseAppSurface(
   room: 'dm' | 'group' | 'channel',
   { app_context, assistant_thread }: SlackMessage,
 ): 'agent' | 'assistant' | undefined {
@@ -183,7 +183,7 @@ function messageContext(
   const isCalled = said.named.some(({ userId }) => userId === place.botUserId) || event.type === 'app_mention'
   const { thread_ts: root, ts } = change.message
   const own = change.message.app_context
-  const viewed = own === undefined ? eventContext.viewed : viewedEntities(own)
+  const viewed = own === undefined ? eventContext.viewed : listViewedEntities(own)
   const isInThread = root !== undefined && root !== '' && root !== ts
   // A bot is answered only where it calls us, so that two bots do not keep each other talking.
   const isHeardOn = isInThread && !author.isBot
@@ -198,7 +198,7 @@ function messageContext(
     addressed: room === 'dm' ? 'dm' : isCalled ? 'mention' : parentIsUs ? 'reply' : isHeardOn ? 'thread' : 'none',
     mentions: said.named.map(({ text, userId }) => ({
       text,
-      subject: scenes.slackSubject({ ...scenes.authorHome(place, undefined), id: userId }),
+      subject: scenes.slackSubject({ ...scenes.resolveAuthorTeam(place, undefined), id: userId }),
     })),
     event: change.event,
     ...(room === 'dm' || isInThread ? {} : { main_line: scenes.slackThreadId(place, event.channel, undefined) }),
@@ -252,7 +252,7 @@ function withoutBotMention(text: string, botUserId: string | undefined): string 
 function quotedAttachment(value: unknown): string | undefined {
   const { data } = attachmentSchema.safeParse(value)
   if (data === undefined) return undefined
-  const blocks = [...(data.blocks ?? []), ...innerBlocks(data.message_blocks ?? [])]
+  const blocks = [...(data.blocks ?? []), ...listInnerBlocks(data.message_blocks ?? [])]
   const isShare = data.is_share === true || data.is_msg_unfurl === true
   if (!isShare && blocks.some(isTable)) return readAnyBlocks(blocks)
   if (!isShare && data.from_url !== undefined) return undefined
@@ -266,7 +266,7 @@ function quotedAttachment(value: unknown): string | undefined {
   return `${head}\n${words.replace(/^/gm, '> ')}`
 }
 
-function innerBlocks(entries: readonly unknown[]): readonly unknown[] {
+function listInnerBlocks(entries: readonly unknown[]): readonly unknown[] {
   return entries.flatMap((entry) => {
     const message = typeof entry === 'object' && entry !== null && 'message' in entry ? entry.message : undefined
     const blocks = typeof message === 'object' && message !== null && 'blocks' in message ? message.blocks : undefined

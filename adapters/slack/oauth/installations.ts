@@ -60,7 +60,7 @@ export async function endRemovedInstallation(
   const envelope = readWire(envelopeRule, payload)
   if (envelope === misfit || envelope.type !== 'event_callback') return
   const event = removalSchema.safeParse(envelope.event)
-  const account = event.success ? removedAccount(app, envelope) : undefined
+  const account = event.success ? findRemovedAccount(app, envelope) : undefined
   const found = account === undefined ? undefined : await installations.find(account)
   if (!event.success || found === undefined || found.status === 'removed') return
   const { data } = event
@@ -69,7 +69,7 @@ export async function endRemovedInstallation(
 }
 
 /** Undefined where it names no installation: it is kept as unreadable then, and ends nothing. */
-function removedAccount(app: AppFacts, envelope: SlackEnvelope): string | undefined {
+function findRemovedAccount(app: AppFacts, envelope: SlackEnvelope): string | undefined {
   try {
     return resolveInstallation(app, envelope).account
   } catch {

@@ -35,7 +35,7 @@ type Credentials = z.output<typeof credentialsSchema>
 
 export function createInstallationTokens(settings: OauthSettings, deps: TokenDeps): InstallationTokens {
   const underWay = new Map<string, Promise<TokenAnswer>>()
-  const refreshOnce = (account: string, isExpired: boolean): Promise<TokenAnswer> => {
+  const shareRunningRefresh = (account: string, isExpired: boolean): Promise<TokenAnswer> => {
     const running = underWay.get(account)
     if (running !== undefined) return running
     const refreshing = refreshInstallationToken(settings, deps, account, isExpired).finally(() =>
@@ -47,11 +47,11 @@ export function createInstallationTokens(settings: OauthSettings, deps: TokenDep
   return {
     async tokenOf(account) {
       const read = await readInstallationToken(deps, account)
-      return read.kind === 'due' ? refreshOnce(account, false) : read
+      return read.kind === 'due' ? shareRunningRefresh(account, false) : read
     },
     async tokenFailed(account, token, error) {
       const isExpired = error === 'token_expired'
-      const read = isExpired ? await refreshOnce(account, true) : await readInstallationToken(deps, account)
+      const read = isExpired ? await shareRunningRefresh(account, true) : await readInstallationToken(deps, account)
       const now = read.kind === 'due' ? read.kept : read
       if (now.kind === 'token' && now.token.reveal() !== token.reveal()) return now.token
       // Only the workspace can mend it. What Slack does not answer to may still be good.

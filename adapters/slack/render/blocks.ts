@@ -21,11 +21,11 @@ export type BlocksMessage = { readonly text: string; readonly blocks: readonly J
 
 export function renderBlocks(root: Root, options: MentionOptions = {}): readonly BlocksMessage[] {
   const messages: BlocksMessage[] = []
-  const sizeOf = sumOfBlocks((block) => measure(block, options))
+  const sizeOf = sumOfBlocks((block) => measureBlock(block, options))
   for (const { children: piece } of chunkTree(splitLongTables(root), { limit: limits.message, sizeOf }))
     for (const children of groupSendableBlocks(piece, options)) {
       const text = fallbackText(children, options)
-      const blocks = platformBlocks(children, options)
+      const blocks = renderPlatformBlocks(children, options)
       if (text !== '' && blocks.length > 0) messages.push({ text, blocks })
     }
   return messages
@@ -39,7 +39,7 @@ function groupSendableBlocks(blocks: readonly Block[], options: MentionOptions):
   let open: Block[] = []
   let tally = nothing
   for (const block of blocks) {
-    const next = added(tally, chooseBlockMapping(block, options))
+    const next = addToTally(tally, chooseBlockMapping(block, options))
     if (next.blocks <= limits.blocks && next.tables <= 1) {
       open.push(block)
       tally = next
@@ -48,7 +48,7 @@ function groupSendableBlocks(blocks: readonly Block[], options: MentionOptions):
     const body = withoutHeadingsAtEnd(open)
     groups.push(body)
     open = [...open.slice(body.length), block]
-    tally = open.reduce((sum, each) => added(sum, chooseBlockMapping(each, options)), nothing)
+    tally = open.reduce((sum, each) => addToTally(sum, chooseBlockMapping(each, options)), nothing)
   }
   return open.length === 0 ? groups : [...groups, open]
 }
@@ -63,7 +63,7 @@ type Tally = { readonly blocks: number; readonly tables: number; readonly last?:
 
 const nothing: Tally = { blocks: 0, tables: 0 }
 
-function added({ blocks, tables, last }: Tally, mapping: BlockMapping): Tally {
+function addToTally({ blocks, tables, last }: Tally, mapping: BlockMapping): Tally {
   const isShared = mapping === 'rich_text' && last === 'rich_text'
   return { blocks: blocks + (isShared ? 0 : 1), tables: tables + (mapping === 'table' ? 1 : 0), last: mapping }
 }
@@ -109,20 +109,20 @@ function chooseBlockMapping(block: Block, options: MentionOptions): BlockMapping
 /** A header holds plain text only. */
 function fitsHeader({ depth, children }: Heading, options: MentionOptions): boolean {
   const text = lineText(children)
-  return depth <= deepestHeader && text !== '' && text.length <= limits.header && !holdsNative(children, options)
+  return depth <= deepestHeader && text !== '' && text.length <= limits.header && !hasNativeElements(children, options)
 }
 
-function holdsNative(children: readonly Inline[], options: MentionOptions): boolean {
+function hasNativeElements(children: readonly Inline[], options: MentionOptions): boolean {
   return children.some((node) => {
     if (node.type === 'link') return true
     if (node.type === 'mention') return resolveUserId(node.name, options) !== undefined
     if (node.type === 'text') return splitBroadcasts(node.value, options).length > 1
-    return 'children' in node && holdsNative(node.children, options)
+    return 'children' in node && hasNativeElements(node.children, options)
   })
 }
 
 /** Neighbouring blocks of rich text share one. */
-function platformBlocks(blocks: readonly Block[], options: MentionOptions): readonly JsonObject[] {
+function renderPlatformBlocks(blocks: readonly Block[], options: MentionOptions): readonly JsonObject[] {
   const result: JsonObject[] = []
   let rich: RichElement[] = []
   for (const block of blocks) {
@@ -149,8 +149,8 @@ const counted: ReadonlySet<string> = new Set(['text', 'url', 'user_id', 'range']
 const tableWeight = limits.message / limits.tableCharacters
 const seam = 2
 
-function measure(block: Block, options: MentionOptions): number {
-  const characters = countJsonCharacters(platformBlocks([block], options))
+function measureBlock(block: Block, options: MentionOptions): number {
+  const characters = countJsonCharacters(renderPlatformBlocks([block], options))
   return seam + (chooseBlockMapping(block, options) === 'table' ? Math.ceil(characters * tableWeight) : characters)
 }
 

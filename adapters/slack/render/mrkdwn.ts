@@ -71,7 +71,7 @@ function blockToMrkdwn(block: Block, options: MentionOptions): string {
       return listToMrkdwn(block, options)
     case 'code': {
       // A fence inside would end ours.
-      const inside = escapeLiteral(inertBroadcasts(block.value)).replace(/`(?=``)/g, '`\u200b')
+      const inside = escapeLiteral(defuseBroadcasts(block.value)).replace(/`(?=``)/g, '`\u200b')
       return `\`\`\`\n${inside}\n\`\`\``
     }
     case 'table':
@@ -106,8 +106,8 @@ function escapeLiteral(text: string): string {
 /** Also keeps words that look like marks, quotes or broadcasts from being read as such. */
 function escapeText(text: string): string {
   const words = withoutBackticks(text)
-  const plain = /[*_~]/.test(words) ? words.split('\n').map(lineWithoutMarks).join('\n') : words
-  return escapeLiteral(inertBroadcasts(plain)).replace(/^&gt;/gm, `${zeroWidth}&gt;`)
+  const plain = /[*_~]/.test(words) ? words.split('\n').map(breakMarksInLine).join('\n') : words
+  return escapeLiteral(defuseBroadcasts(plain)).replace(/^&gt;/gm, `${zeroWidth}&gt;`)
 }
 
 /** The markup cannot show this character inside code or beside it; the other one looks the same. */
@@ -116,7 +116,7 @@ function withoutBackticks(text: string): string {
 }
 
 /** `@channel` and its like notify where an app asks Slack to link names. */
-function inertBroadcasts(text: string): string {
+function defuseBroadcasts(text: string): string {
   return text.replace(/(?<![A-Za-z0-9])@(?=(?:channel|here|everyone)\b)/gi, `@${zeroWidth}`)
 }
 
@@ -128,7 +128,7 @@ const opening = {
 }
 
 /** A zero-width space only behind a mark that would open something: another one follows it on the same line. */
-function lineWithoutMarks(line: string): string {
+function breakMarksInLine(line: string): string {
   return marks.reduce((result, mark) => {
     const last = result.lastIndexOf(mark)
     return result.replace(opening[mark], (_, at: number) => (at < last ? `${mark}${zeroWidth}` : mark))
@@ -168,7 +168,7 @@ function inlineToMrkdwn(children: readonly Inline[], options: MentionOptions, ar
         text += wrapInMark('~', node.children, options, here)
         break
       case 'inlineCode': {
-        const code = escapeLiteral(inertBroadcasts(withoutBackticks(node.value)))
+        const code = escapeLiteral(defuseBroadcasts(withoutBackticks(node.value)))
         text += node.value.trim() === '' ? node.value : `\`${code}\``
         break
       }
@@ -229,11 +229,11 @@ export function renderMarkdownText(
   limit: number = limits.message,
   options: MentionOptions = {},
 ): readonly string[] {
-  const write = (blocks: readonly Block[]) =>
-    withTokens(neutralizeTokens(writeMarkdown({ type: 'root', children: blocks })))
-  const sizeOf = sumOfBlocks((block) => write([block]).length + seam.length)
-  return chunkTree(liveTokens(root, options), { limit: limit + seam.length, sizeOf })
-    .map(({ children }) => write(children))
+  const writeWithTokens = (blocks: readonly Block[]) =>
+    restoreTokens(neutralizeTokens(writeMarkdown({ type: 'root', children: blocks })))
+  const sizeOf = sumOfBlocks((block) => writeWithTokens([block]).length + seam.length)
+  return chunkTree(markTokensInTree(root, options), { limit: limit + seam.length, sizeOf })
+    .map(({ children }) => writeWithTokens(children))
     .filter((text) => text.trim() !== '')
 }
 
@@ -248,7 +248,7 @@ function neutralizeTokens(markdown: string): string {
   const words = markdown
     .replace(token, (_, backslash: string) => (backslash === '' ? `<${zeroWidth}` : '&lt;'))
     .replace(room, '@')
-  return inertBroadcasts(words)
+  return defuseBroadcasts(words)
 }
 
 // Tokens that are meant to be live pass through the Markdown writer as private-use characters that no text contains, and come out as tokens.
@@ -260,33 +260,36 @@ const end = '\ue002'
 const reserved = /[\ue000-\ue002]/g
 const written = /(\ue000|\ue001|&#5734[45];)([A-Za-z0-9]+)(?:\ue002|&#57346;)/g
 
-function liveTokens(root: Root, options: MentionOptions): Root {
-  return { type: 'root', children: root.children.map((block) => tokensInBlock(block, options)) }
+function markTokensInTree(root: Root, options: MentionOptions): Root {
+  return { type: 'root', children: root.children.map((block) => markTokensInBlock(block, options)) }
 }
 
-function withTokens(markdown: string): string {
+function restoreTokens(markdown: string): string {
   return markdown.replace(written, (_, mark: string, id: string) =>
     mark === user || mark === '&#57344;' ? `<@${id}>` : `<!${id}>`,
   )
 }
 
-function tokensInBlock(block: Block, options: MentionOptions): Block {
+function markTokensInBlock(block: Block, options: MentionOptions): Block {
   switch (block.type) {
     case 'paragraph':
     case 'heading':
-      return { ...block, children: inInlines(block.children, options) }
+      return { ...block, children: markTokensInInlines(block.children, options) }
     case 'blockquote':
-      return { ...block, children: block.children.map((child) => tokensInBlock(child, options)) }
+      return { ...block, children: block.children.map((child) => markTokensInBlock(child, options)) }
     case 'list': {
-      const inItem = (child: Block) => tokensInBlock(child, options)
-      return { ...block, children: block.children.map((item) => ({ ...item, children: item.children.map(inItem) })) }
+      const markTokensInChild = (child: Block) => markTokensInBlock(child, options)
+      return {
+        ...block,
+        children: block.children.map((item) => ({ ...item, children: item.children.map(markTokensInChild) })),
+      }
     }
     case 'code':
       return { ...block, value: block.value.replace(reserved, '') }
     case 'table': {
       const rows = block.children.map((row) => ({
         ...row,
-        children: row.children.map((cell) => ({ ...cell, children: inInlines(cell.children, options) })),
+        children: row.children.map((cell) => ({ ...cell, children: markTokensInInlines(cell.children, options) })),
       }))
       return { ...block, children: rows }
     }
@@ -297,23 +300,23 @@ function tokensInBlock(block: Block, options: MentionOptions): Block {
   }
 }
 
-function inInlines(children: readonly Inline[], options: MentionOptions): readonly Inline[] {
-  return children.map((node) => tokensInInline(node, options))
+function markTokensInInlines(children: readonly Inline[], options: MentionOptions): readonly Inline[] {
+  return children.map((node) => markTokensInInline(node, options))
 }
 
-function tokensInInline(node: Inline, options: MentionOptions): Inline {
+function markTokensInInline(node: Inline, options: MentionOptions): Inline {
   switch (node.type) {
     case 'text':
-      return { type: 'text', value: withBroadcasts(node.value.replace(reserved, ''), options) }
+      return { type: 'text', value: markBroadcasts(node.value.replace(reserved, ''), options) }
     case 'inlineCode':
       return { type: 'inlineCode', value: node.value.replace(reserved, '') }
     case 'strong':
     case 'emphasis':
     case 'delete':
-      return { ...node, children: inInlines(node.children, options) }
+      return { ...node, children: markTokensInInlines(node.children, options) }
     case 'link':
       // A label notifies no user.
-      return { ...node, children: inInlines(node.children, {}) }
+      return { ...node, children: markTokensInInlines(node.children, {}) }
     case 'break':
       return node
     case 'mention': {
@@ -325,7 +328,7 @@ function tokensInInline(node: Inline, options: MentionOptions): Inline {
   }
 }
 
-function withBroadcasts(text: string, options: MentionOptions): string {
+function markBroadcasts(text: string, options: MentionOptions): string {
   const pieces = splitBroadcasts(text, options)
   return pieces.map((piece, index) => (index % 2 === 0 ? piece : everybody + piece + end)).join('')
 }

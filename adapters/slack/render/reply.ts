@@ -15,7 +15,7 @@ import {
 import type { SlackSay } from '../sentences.ts'
 import {
   approvalBlock,
-  isForOnePerson,
+  isEphemeralReply,
   limits,
   type MessagePayload,
   maxTextLength,
@@ -50,9 +50,9 @@ export function renderSlack(
   const address = replyToSchema.parse(to)
   const cards = reply.parts.filter(isApprovalCard)
   // A file cannot be shown to one person in a channel: it is named.
-  const files = facts.sendsFiles && !isForOnePerson(address) ? reply.parts.filter(isUploadable) : []
+  const files = facts.sendsFiles && !isEphemeralReply(address) ? reply.parts.filter(isUploadable) : []
   const elsewhere: readonly Part[] = [...cards, ...files]
-  const words = renderWords(facts, reply, elsewhere, { mayNotify: how.mayNotify, channel: address.channel })
+  const words = renderTextMessages(facts, reply, elsewhere, { mayNotify: how.mayNotify, channel: address.channel })
   // A message that grew is finished by words, also where files say it all: then by their names.
   const isLeftOpen = how.hasLive && words.length === 0 && cards.length === 0
   const messages = isLeftOpen ? renderBlocks(replyTree(reply)) : words
@@ -68,7 +68,7 @@ export function renderSlack(
 }
 
 /** The words of a reply; none where cards or files, `elsewhere`, say it all. */
-function renderWords(
+function renderTextMessages(
   { names, broadcasts }: RenderFacts,
   reply: NormalizedResponse,
   elsewhere: readonly Part[],
@@ -106,7 +106,7 @@ function messageCallFor(
     ...(to.thread_ts === undefined ? {} : { thread_ts: to.thread_ts }),
     ...(to.team_id === undefined ? {} : { team_id: to.team_id }),
   }
-  const isPrivate = to.reply_to_private_card === true || (card === undefined && isForOnePerson(to))
+  const isPrivate = to.reply_to_private_card === true || (card === undefined && isEphemeralReply(to))
   const response = key === undefined ? {} : { response: { key, ...(isPrivate ? { first: true as const } : {}) } }
   const account = { account: to.account, ...response }
   if (card === undefined && to.user !== undefined && isPrivate)
@@ -179,7 +179,7 @@ function plainFallbackText(text: string): string {
 }
 
 function approvalButtons(code: string, say: SlackSay): JsonObject {
-  const button = (action: string, label: Sentence, style: string): JsonObject => ({
+  const approvalButton = (action: string, label: Sentence, style: string): JsonObject => ({
     type: 'button',
     action_id: action,
     text: { type: 'plain_text', text: label, emoji: false },
@@ -191,8 +191,8 @@ function approvalButtons(code: string, say: SlackSay): JsonObject {
     type: 'actions',
     block_id: approvalBlock,
     elements: [
-      button('approve', say('approval.approve'), 'primary'),
-      button('reject', say('approval.reject'), 'danger'),
+      approvalButton('approve', say('approval.approve'), 'primary'),
+      approvalButton('reject', say('approval.reject'), 'danger'),
     ],
   }
 }
@@ -214,9 +214,10 @@ export function policyBlocks(policy: Policy, { origin }: { readonly origin?: str
 
 function policyTexts(policy: Policy): readonly string[] {
   const title = policyText(policy['title'])
-  const children: Block[] = title === '' ? [] : [policyParagraph([{ type: 'strong', children: textWithBreaks(title) }])]
+  const children: Block[] =
+    title === '' ? [] : [policyParagraph([{ type: 'strong', children: textToLinesWithBreaks(title) }])]
   return renderMrkdwn(
-    { type: 'root', children: [...children, policyParagraph(textWithBreaks(policyText(policy.message)))] },
+    { type: 'root', children: [...children, policyParagraph(textToLinesWithBreaks(policyText(policy.message)))] },
     limits.section,
   )
 }
@@ -240,7 +241,7 @@ function policyParagraph(children: readonly Inline[]): Block {
   return { type: 'paragraph', children }
 }
 
-function textWithBreaks(text: string): readonly Inline[] {
+function textToLinesWithBreaks(text: string): readonly Inline[] {
   return text
     .split('\n')
     .flatMap((value, index): readonly Inline[] =>

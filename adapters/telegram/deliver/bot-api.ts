@@ -8,7 +8,7 @@ import { botIdFromToken, type TelegramSettings } from '../config.ts'
 /** The client's types name a polyfill for old runtimes; its web build takes the platform's own signal. */
 export type ClientSignal = NonNullable<Parameters<Api['raw']['getMe']>[0]>
 
-export function clientSignal(signal: AbortSignal): ClientSignal {
+export function toClientSignal(signal: AbortSignal): ClientSignal {
   return signal as unknown as ClientSignal
 }
 
@@ -77,20 +77,20 @@ export function createChatRateLimit(now: () => number, { perMinute, framesPerSec
   const hushed = new LruMap<number, Hushed>(maxChats)
   let allUntil = 0
   let frames: readonly number[] = []
-  const recent = (chatId: number): readonly number[] =>
+  const listRecentMessageTimes = (chatId: number): readonly number[] =>
     (said.get(chatId) ?? []).filter((at) => at > now() - windowMs && at <= now())
-  const recentFrames = (): readonly number[] => frames.filter((at) => at > now() - 1000 && at <= now())
+  const listRecentFrameTimes = (): readonly number[] => frames.filter((at) => at > now() - 1000 && at <= now())
   return {
     waitMs(chatId, reserve = 0) {
       // Groups and channels have negative ids.
       if (chatId >= 0) return 0
-      const times = recent(chatId)
+      const times = listRecentMessageTimes(chatId)
       const freedBy = times[times.length - (perMinute - reserve)]
       return freedBy === undefined ? 0 : Math.max(1, freedBy + windowMs - now())
     },
     count(chatId) {
       if (chatId >= 0) return
-      said.set(chatId, [...recent(chatId), now()])
+      said.set(chatId, [...listRecentMessageTimes(chatId), now()])
     },
     hush(chatId, ms) {
       hushed.set(chatId, { at: now(), until: now() + ms })
@@ -101,12 +101,12 @@ export function createChatRateLimit(now: () => number, { perMinute, framesPerSec
     },
     quietMs(chatId) {
       const until = Math.max(allUntil, hushed.get(chatId)?.until ?? 0)
-      const times = recentFrames()
+      const times = listRecentFrameTimes()
       const freedBy = times[times.length - framesPerSecond]
       return Math.max(0, until - now(), freedBy === undefined ? 0 : freedBy + 1000 - now())
     },
     countFrame() {
-      frames = [...recentFrames(), now()]
+      frames = [...listRecentFrameTimes(), now()]
     },
   }
 }

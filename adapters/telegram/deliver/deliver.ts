@@ -5,7 +5,7 @@ import type { TelegramSettings } from '../config.ts'
 import { openUpload } from '../files.ts'
 import type { TelegramSay } from '../sentences.ts'
 import { maxTextLength, type RichMessage, type TelegramCall, type TextCall } from '../wire/calls.ts'
-import { type ChatRateLimit, clientSignal, containsBotToken, createBotApi } from './bot-api.ts'
+import { type ChatRateLimit, containsBotToken, createBotApi, toClientSignal } from './bot-api.ts'
 import { callChatId, createFallbacks, type Fallback, type Fallbacks } from './fallbacks.ts'
 import { type FallbackDecision, findFallback, isUnmodifiedError, telegramDeliveryOutcome } from './outcome.ts'
 
@@ -22,7 +22,7 @@ export function deliverTelegram(
     if (attempt.signal.aborted) return { kind: 'retry', reason: 'aborted_before_sending' }
     const call = fallbacks.due(attempt.outboxId, given)
     if (containsBotToken(settings, call)) return { kind: 'refused', reason: 'text_contains_credential' }
-    const closed = await closedChatReason(deps, call, attempt)
+    const closed = await findClosedChatReason(deps, call, attempt)
     if (closed !== undefined) return { kind: 'refused', reason: `place_closed:${closed}` }
     const edited = call.method === 'sendMessage' && call.finishesLive === true ? attempt.liveReference : undefined
     if (attempt.mustEdit === true && edited === undefined) return { kind: 'refused', reason: 'cannot_be_edited' }
@@ -32,7 +32,7 @@ export function deliverTelegram(
       const sent = await callBotApi(api, call, { deps, attempt, edited })
       if (sent.kind === 'delivered') fallbacks.done(attempt.outboxId)
       // Of an album every item counts.
-      for (let said = countMessages(call); said > 0; said -= 1) pace.count(callChatId(call) ?? 0)
+      for (let said = countMessagesOfCall(call); said > 0; said -= 1) pace.count(callChatId(call) ?? 0)
       return sent
     } catch (error) {
       if (isUnmodifiedError(error)) return { kind: 'delivered', ...receiptOfUnchangedEdit(call, edited) }
@@ -44,14 +44,14 @@ export function deliverTelegram(
       }
       return (
         nextFallback(fallbacks, attempt, findFallback(error, made), call) ??
-        withRateLimitScope(pace, call, telegramDeliveryOutcome(error, made))
+        addRateLimitScope(pace, call, telegramDeliveryOutcome(error, made))
       )
     }
   }
 }
 
 /** Known to take nothing: nothing is asked for there. A chat of a business account is not the bot's own. */
-async function closedChatReason(
+async function findClosedChatReason(
   { closedRooms }: Pick<ChannelDeps, 'closedRooms'>,
   call: TelegramCall,
   { runId }: Attempt,
@@ -63,7 +63,7 @@ async function closedChatReason(
 }
 
 /** What holds for many chats at once holds for the bot. */
-function withRateLimitScope(pace: ChatRateLimit, call: TelegramCall, outcome: DeliveryOutcome): DeliveryOutcome {
+function addRateLimitScope(pace: ChatRateLimit, call: TelegramCall, outcome: DeliveryOutcome): DeliveryOutcome {
   const chatId = callChatId(call)
   if (outcome.kind !== 'retry' || outcome.reason !== 'rate_limited' || chatId === undefined) return outcome
   return { ...outcome, scope: pace.hush(chatId, outcome.afterMs ?? 0) }
@@ -73,7 +73,7 @@ function isSendMethod({ method }: TelegramCall): boolean {
   return method.startsWith('send')
 }
 
-function countMessages(call: TelegramCall): number {
+function countMessagesOfCall(call: TelegramCall): number {
   if (call.method === 'sendMediaGroup') return call.files.length
   return isSendMethod(call) ? 1 : 0
 }
@@ -111,7 +111,7 @@ type CallDeps = {
 }
 
 async function callBotApi(api: Api, call: TelegramCall, { deps, attempt, edited }: CallDeps): Promise<DeliveryOutcome> {
-  const signal = clientSignal(attempt.signal)
+  const signal = toClientSignal(attempt.signal)
   switch (call.method) {
     case 'sendMessage':
       if (edited !== undefined) return finishLiveEdit(api, call, edited, attempt)
@@ -123,7 +123,7 @@ async function callBotApi(api: Api, call: TelegramCall, { deps, attempt, edited 
       )
     case 'editMessageText':
       await api.raw.editMessageText(call.payload, signal)
-      return deliveredMessage(call.payload)
+      return toDeliveredOutcome(call.payload)
     case 'sendPhoto':
     case 'sendVideo':
     case 'sendAnimation':
@@ -178,12 +178,12 @@ async function sendTextMessage(
   attempt: Attempt,
   mark: Sentence | undefined,
 ): Promise<DeliveryOutcome> {
-  const signal = clientSignal(attempt.signal)
+  const signal = toClientSignal(attempt.signal)
   if (call.rich === undefined)
-    return deliveredMessage(await api.raw.sendMessage(markRepeat(call.payload, mark), signal))
+    return toDeliveredOutcome(await api.raw.sendMessage(addRepeatNotice(call.payload, mark), signal))
   const { text: _words, entities: _ranges, link_preview_options: _preview, ...place } = call.payload
-  const rich_message = markRichRepeat(call.rich, mark)
-  return deliveredMessage(await api.raw.sendRichMessage({ ...place, rich_message }, signal))
+  const rich_message = addRichRepeatNotice(call.rich, mark)
+  return toDeliveredOutcome(await api.raw.sendRichMessage({ ...place, rich_message }, signal))
 }
 
 /** The growing message becomes the reply; where it stands and what it answers it has said when it was opened. */
@@ -200,18 +200,18 @@ async function finishLiveEdit(
     ...words
   } = payload
   const { text: _words, entities: _ranges, link_preview_options: _preview, ...place } = words
-  const content = rich === undefined ? words : { ...place, rich_message: markRichRepeat(rich, undefined) }
+  const content = rich === undefined ? words : { ...place, rich_message: addRichRepeatNotice(rich, undefined) }
   const message_id = Number(reference)
-  await api.raw.editMessageText({ ...content, message_id }, clientSignal(attempt.signal))
-  return deliveredMessage({ message_id })
+  await api.raw.editMessageText({ ...content, message_id }, toClientSignal(attempt.signal))
+  return toDeliveredOutcome({ message_id })
 }
 
-function deliveredMessage({ message_id }: { readonly message_id: number }): DeliveryOutcome {
+function toDeliveredOutcome({ message_id }: { readonly message_id: number }): DeliveryOutcome {
   return { kind: 'delivered', vendorId: String(message_id) }
 }
 
 /** A repeat says so where there is room; entities move along with the text. */
-function markRepeat(payload: TextCall['payload'], said: Sentence | undefined): TextCall['payload'] {
+function addRepeatNotice(payload: TextCall['payload'], said: Sentence | undefined): TextCall['payload'] {
   const mark = `${said}\n`
   if (said === undefined || payload.text.length + mark.length > maxTextLength) return payload
   const entities = payload.entities?.map((entity) => ({ ...entity, offset: entity.offset + mark.length }))
@@ -219,7 +219,7 @@ function markRepeat(payload: TextCall['payload'], said: Sentence | undefined): T
 }
 
 /** Cast: our blocks are read-only, the client's types are not. */
-function markRichRepeat({ blocks, ...rest }: RichMessage, said: Sentence | undefined): RichPayload {
+function addRichRepeatNotice({ blocks, ...rest }: RichMessage, said: Sentence | undefined): RichPayload {
   return {
     ...rest,
     blocks: said === undefined ? blocks : [{ type: 'paragraph', text: said }, ...blocks],

@@ -2,7 +2,7 @@
 // what is remembered here is only which form comes next, and forgetting it costs one more refusal.
 
 import { LruMap } from '../../../src/lib/index.ts'
-import { withoutEntities } from '../render/text.ts'
+import { defuseEntities } from '../render/text.ts'
 import type { AlbumCall, FileCall, TelegramCall, TextCall } from '../wire/calls.ts'
 
 export type Fallback =
@@ -32,7 +32,7 @@ export function createFallbacks(): Fallbacks {
       const start = isWithoutRich ? applyFallback(call, 'as_ranges') : call
       const formed = [...(steps.get(outboxId) ?? [])].reduce(applyFallback, start)
       const to = callChatId(formed) === undefined ? undefined : moved.get(callChatId(formed) ?? 0)
-      return to === undefined ? formed : movedToChat(formed, to)
+      return to === undefined ? formed : moveCallToChat(formed, to)
     },
     taken: (outboxId) => steps.get(outboxId) ?? new Set(),
     take(outboxId, step) {
@@ -53,7 +53,7 @@ export function callChatId(call: TelegramCall): number | undefined {
 }
 
 /** Whether a call has that other form. */
-export function canFallBack(step: Fallback, call: TelegramCall, isEdit: boolean): boolean {
+export function hasFallbackForm(step: Fallback, call: TelegramCall, isEdit: boolean): boolean {
   const isText = call.method === 'sendMessage'
   switch (step) {
     case 'as_ranges':
@@ -80,61 +80,61 @@ function isFileCall(call: TelegramCall): call is FileCall | AlbumCall {
 }
 
 /** Cast: only the number changes, the kind of call stays what it is. */
-function movedToChat(call: TelegramCall, chatId: number): TelegramCall {
+function moveCallToChat(call: TelegramCall, chatId: number): TelegramCall {
   return { ...call, payload: { ...call.payload, chat_id: chatId } } as TelegramCall
 }
 
 function applyFallback(call: TelegramCall, step: Fallback): TelegramCall {
   switch (step) {
     case 'as_ranges':
-      return call.method === 'sendMessage' ? withoutRich(call) : call
+      return call.method === 'sendMessage' ? dropRichMessage(call) : call
     case 'plain':
-      return call.method === 'sendMessage' ? withoutFormatting(call) : call
+      return call.method === 'sendMessage' ? dropFormatting(call) : call
     case 'as_new':
-      return call.method === 'sendMessage' ? withoutLive(call) : call
+      return call.method === 'sendMessage' ? dropLiveFinish(call) : call
     case 'without_reply':
-      return 'reply_parameters' in call.payload ? withoutField(call, 'reply_parameters') : call
+      return 'reply_parameters' in call.payload ? dropPayloadField(call, 'reply_parameters') : call
     case 'without_buttons':
-      return 'reply_markup' in call.payload ? withoutField(call, 'reply_markup') : call
+      return 'reply_markup' in call.payload ? dropPayloadField(call, 'reply_markup') : call
     case 'as_document':
-      return isFileCall(call) ? asDocument(call) : call
+      return isFileCall(call) ? sendAsDocument(call) : call
     case 'as_text':
-      return isFileCall(call) ? filesAsText(call) : call
+      return isFileCall(call) ? replaceFilesByText(call) : call
     default:
       return step satisfies never
   }
 }
 
-function withoutRich({ rich: _refused, ...call }: TextCall): TextCall {
+function dropRichMessage({ rich: _refused, ...call }: TextCall): TextCall {
   return call
 }
 
-function withoutLive({ finishesLive: _gone, ...call }: TextCall): TextCall {
+function dropLiveFinish({ finishesLive: _gone, ...call }: TextCall): TextCall {
   return call
 }
 
 /** Cast: an optional field less, the kind of call stays what it is. */
-function withoutField(call: TelegramCall, field: 'reply_parameters' | 'reply_markup'): TelegramCall {
+function dropPayloadField(call: TelegramCall, field: 'reply_parameters' | 'reply_markup'): TelegramCall {
   const payload = Object.fromEntries(Object.entries(call.payload).filter(([name]) => name !== field))
   return { ...call, payload } as TelegramCall
 }
 
-function withoutFormatting(call: TextCall): TextCall {
+function dropFormatting(call: TextCall): TextCall {
   const { entities: _refused, ...payload } = call.payload
-  return { ...call, payload: { ...payload, text: withoutEntities(payload.text) } }
+  return { ...call, payload: { ...payload, text: defuseEntities(payload.text) } }
 }
 
 /** What Telegram cannot show it still carries. */
-function asDocument(call: FileCall | AlbumCall): FileCall | AlbumCall {
+function sendAsDocument(call: FileCall | AlbumCall): FileCall | AlbumCall {
   if ('file' in call) return call.method === 'sendDocument' ? call : { ...call, method: 'sendDocument' }
   if (call.files.every(({ kind }) => kind === 'document')) return call
   return { ...call, files: call.files.map((file) => ({ ...file, kind: 'document' })) }
 }
 
-function filesAsText(call: FileCall | AlbumCall): TextCall {
+function replaceFilesByText(call: FileCall | AlbumCall): TextCall {
   const names = ('file' in call ? [call.file] : call.files).map(({ name }) => name).join(', ')
   const { caption, caption_entities: entities, ...place } = call.payload
-  const note = withoutEntities(`[The file ${names} could not be sent: Telegram did not take it.]`)
+  const note = defuseEntities(`[The file ${names} could not be sent: Telegram did not take it.]`)
   const text = caption === undefined ? note : `${caption}\n${note}`
   const ranges = entities === undefined ? {} : { entities }
   return { method: 'sendMessage', payload: { ...place, text, ...ranges, link_preview_options: { is_disabled: true } } }

@@ -57,7 +57,7 @@ const contentReaders: Readonly<Record<string, (value: unknown) => string>> = {
     const poll = pollSchema.safeParse(value).data
     return poll === undefined
       ? ''
-      : titledList(
+      : formatTitledList(
           poll.question,
           poll.options.map(({ text }) => text),
         )
@@ -70,7 +70,7 @@ const contentReaders: Readonly<Record<string, (value: unknown) => string>> = {
     const list = checklistSchema.safeParse(value).data
     if (list === undefined) return ''
     const tasks = list.tasks.map(({ text, completion_date: done }) => `[${done === undefined ? ' ' : 'x'}] ${text}`)
-    return titledList(list.title, tasks)
+    return formatTitledList(list.title, tasks)
   },
 }
 
@@ -78,7 +78,7 @@ function coordinatesText({ latitude, longitude }: { readonly latitude: number; r
   return `${latitude}, ${longitude}`
 }
 
-function titledList(title: string, lines: readonly string[]): string {
+function formatTitledList(title: string, lines: readonly string[]): string {
   return [title, ...lines.map((each) => `- ${each.replace(/\s+/g, ' ')}`)].join('\n')
 }
 
@@ -226,8 +226,8 @@ function splitIntoRuns({ text, entities }: Words): readonly Run[] {
 }
 
 function runsToBlocks(runs: readonly Run[]): readonly Block[] {
-  return groupByMark(runs, 'quote').flatMap(({ on: quote, members }): readonly Block[] => {
-    const inner = groupByMark(members, 'pre').flatMap(({ on: pre, members: lines }) =>
+  return groupRunsByMark(runs, 'quote').flatMap(({ on: quote, members }): readonly Block[] => {
+    const inner = groupRunsByMark(members, 'pre').flatMap(({ on: pre, members: lines }) =>
       pre === undefined ? runsToParagraphs(lines) : [entityCodeBlock(pre, lines)],
     )
     return quote === undefined || inner.length === 0 ? inner : [{ type: 'blockquote', children: inner }]
@@ -264,7 +264,7 @@ function trimInlines(nodes: readonly Inline[]): readonly Inline[] {
 function runsToInlines(runs: readonly Run[], level: number): readonly Inline[] {
   const mark = inlineMarks[level]
   if (mark === undefined) return runs.flatMap(runToLeaves)
-  return groupByMark(runs, mark).flatMap(({ on, members }): readonly Inline[] => {
+  return groupRunsByMark(runs, mark).flatMap(({ on, members }): readonly Inline[] => {
     const children = runsToInlines(members, level + 1)
     if (on === undefined || children.length === 0) return children
     return [mark === 'link' ? { type: 'link', url: safeLinkUrl(on.url) ?? '', children } : { type: mark, children }]
@@ -284,7 +284,7 @@ function runToLeaves({ text, entityMarks: on }: Run): readonly Inline[] {
 type Group = { readonly on: TelegramEntity | undefined; readonly members: Run[] }
 
 /** Neighbours below the same range. */
-function groupByMark(runs: readonly Run[], mark: Mark): readonly Group[] {
+function groupRunsByMark(runs: readonly Run[], mark: Mark): readonly Group[] {
   const groups: Group[] = []
   for (const run of runs) {
     const on = run.entityMarks.get(mark)

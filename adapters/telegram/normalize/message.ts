@@ -57,7 +57,7 @@ export function normalizeChatMessage(
   const { deliveryId, raw } = updateContext
   const subject = author === undefined ? {} : { subject: author.subject }
   const isNoise = reason === 'live_location'
-  const renamed = migratedChat(updateContext.bot, message)
+  const renamed = readChatMigration(updateContext.bot, message)
   const given = renamed === undefined ? reason : 'chat_migrated'
   return {
     kind: 'ignored',
@@ -71,7 +71,7 @@ export function normalizeChatMessage(
 }
 
 /** A group that became a supergroup has another id; both chats are told of it. */
-function migratedChat(bot: BotFacts, { chat, ...message }: TelegramMessage): IgnoredEvent['renamed'] {
+function readChatMigration(bot: BotFacts, { chat, ...message }: TelegramMessage): IgnoredEvent['renamed'] {
   const { migrate_from_chat_id: from = chat.id, migrate_to_chat_id: to = chat.id } = message
   return from === to
     ? undefined
@@ -106,12 +106,12 @@ function telegramInboundMessage(
   const direct = directTopicId(message)
   const threadId = telegramThreadId(bot, chatKey, direct === undefined ? topic : `direct/${direct}`)
   const parent = repliedMessage(message)
-  const command = intendedCommand(message, parseBotCommand(message))
+  const command = readCommandFromLink(message, parseBotCommand(message))
   const channel = chatContext(updateContext, {
     chat: message.chat,
     author,
     messageId: message.message_id,
-    addressed: howAddressed(bot, message, command !== undefined),
+    addressed: chooseAddressedBy(bot, message, command !== undefined),
     mentions: telegramMentions(bot, message),
     event,
     ...(event === 'edit' ? { targetId: originalId } : {}),
@@ -148,7 +148,7 @@ function telegramInboundMessage(
 const tappedCommand = /^(approve|reject|pair|consent)_(\w+)$/
 
 /** A link to the bot can carry a pairing code; it counts only in a private chat, where no other person reads along. */
-function intendedCommand({ chat }: TelegramMessage, command: Command | undefined): ChannelContext['command'] {
+function readCommandFromLink({ chat }: TelegramMessage, command: Command | undefined): ChannelContext['command'] {
   if (command === undefined) return undefined
   const { name, args } = command
   const [, tapped, about = ''] = args === '' ? (tappedCommand.exec(name) ?? []) : []
@@ -160,7 +160,7 @@ function intendedCommand({ chat }: TelegramMessage, command: Command | undefined
   return code === undefined ? { name, args } : { name: 'pair', args: code }
 }
 
-function howAddressed(bot: BotFacts, message: TelegramMessage, isCommand: boolean): ChannelContext['addressed'] {
+function chooseAddressedBy(bot: BotFacts, message: TelegramMessage, isCommand: boolean): ChannelContext['addressed'] {
   if (isCommand) return 'command'
   if (message.chat.type === 'private' || directTopicId(message) !== undefined) return 'dm'
   if (message.guest_query_id !== undefined) return 'mention'
@@ -232,11 +232,11 @@ function quotedContextParts(bot: BotFacts, message: TelegramMessage): readonly K
   const file = shown === undefined ? undefined : (telegramFilePart(shown) ?? contentPart(shown))
   const isNamed = quote === undefined && parent !== undefined && (answered !== undefined || file !== undefined)
   return [
-    ...(origin === undefined ? [] : [textPart(`[forwarded from ${originName(origin)}]`)]),
-    ...(external === undefined ? [] : [textPart(`[in reply to ${originName(external.origin)}, elsewhere]`)]),
+    ...(origin === undefined ? [] : [textPart(`[forwarded from ${forwardOriginName(origin)}]`)]),
+    ...(external === undefined ? [] : [textPart(`[in reply to ${forwardOriginName(external.origin)}, elsewhere]`)]),
     ...(isNamed ? [textPart(`[in reply to ${parentAuthorName(parent)}]`)] : []),
     ...(file === undefined ? [] : [file]),
-    ...(context === undefined ? [] : [textPart(cutQuote(context).replace(/^/gm, '> '))]),
+    ...(context === undefined ? [] : [textPart(shortenQuote(context).replace(/^/gm, '> '))]),
   ]
 }
 
@@ -244,12 +244,12 @@ function parentAuthorName(parent: NonNullable<TelegramMessage['reply_to_message'
   return cleanName(parent.sender_chat?.title ?? parent.from?.first_name ?? '') || 'an unnamed person'
 }
 
-function originName({ sender_user, sender_user_name, sender_chat, chat }: TelegramOrigin): string {
+function forwardOriginName({ sender_user, sender_user_name, sender_chat, chat }: TelegramOrigin): string {
   const name = sender_user?.first_name ?? sender_user_name ?? (sender_chat ?? chat)?.title
   return cleanName(name ?? '') || 'an unnamed sender'
 }
 
-function cutQuote(text: string): string {
+function shortenQuote(text: string): string {
   return text.length > maxContext ? `${text.slice(0, maxContext).toWellFormed()}…` : text
 }
 

@@ -30,27 +30,29 @@ export function renderEntities(root: Root, limits: EntityLimits): readonly Entit
 /** Each piece with the blocks it says, for a platform that may take them in another form. */
 export function entityChunks(root: Root, limits: EntityLimits): readonly EntityChunk[] {
   const { limit, maxRanges, maxBytes, inert } = limits
-  const pieceOf = rememberLast((blocks) => writtenPiece(blocks, inert))
-  const sizeOf = (blocks: readonly Block[]): number => {
+  const pieceOf = rememberLastPiece((blocks) => writeEntityPiece(blocks, inert))
+  const measurePieceSize = (blocks: readonly Block[]): number => {
     const { text } = pieceOf(blocks)
     // No UTF-16 unit takes more than three bytes.
     if (text.length * 3 <= maxBytes) return text.length
     return Math.max(text.length, Math.ceil((new TextEncoder().encode(text).length / maxBytes) * limit))
   }
-  const costOf = (blocks: readonly Block[]) => pieceOf(blocks).entities.length
-  const chunks = chunkTree(root, { limit, sizeOf, costOf, maxCost: maxRanges })
+  const countPieceEntities = (blocks: readonly Block[]) => pieceOf(blocks).entities.length
+  const chunks = chunkTree(root, { limit, sizeOf: measurePieceSize, costOf: countPieceEntities, maxCost: maxRanges })
   const written = chunks.map(({ children }) => ({ blocks: children, piece: pieceOf(children) }))
   return written.filter(({ piece }) => piece.text !== '')
 }
 
-function writtenPiece(blocks: readonly Block[], inert: RegExp | undefined): EntityPiece {
+function writeEntityPiece(blocks: readonly Block[], inert: RegExp | undefined): EntityPiece {
   const draft: Draft = { text: '', ranges: [] }
   writeBlocks(draft, blocks, { indent: '', isQuoted: false, isPlain: false })
-  return finishDraft(draft, inert)
+  return draftToPiece(draft, inert)
 }
 
 /** Size and cost are asked of the same blocks, one after the other. */
-function rememberLast(write: (blocks: readonly Block[]) => EntityPiece): (blocks: readonly Block[]) => EntityPiece {
+function rememberLastPiece(
+  write: (blocks: readonly Block[]) => EntityPiece,
+): (blocks: readonly Block[]) => EntityPiece {
   let last: { readonly blocks: readonly Block[]; readonly piece: EntityPiece } | undefined
   return (blocks) => {
     if (last?.blocks !== blocks) last = { blocks, piece: write(blocks) }
@@ -65,32 +67,34 @@ const soft = new Set<string>(['bold', 'italic', 'strikethrough'])
 const solid = new Set<string>(['code', 'pre'])
 
 /** `inert` finds what would become a link or a call by itself; it is set as code unless it is `live`, code or a link already. */
-function finishDraft(draft: Draft, inert: RegExp | undefined): EntityPiece {
+function draftToPiece(draft: Draft, inert: RegExp | undefined): EntityPiece {
   const lead = draft.text.length - draft.text.trimStart().length
   const text = draft.text.trim()
   const moved = draft.ranges.map((range) => ({ ...range, start: range.start - lead, end: range.end - lead }))
-  const ranges = inert === undefined ? moved : [...moved, ...inertRanges(text, moved, inert)]
-  const holes = ranges.filter(({ type }) => solid.has(type)).toSorted(byStart)
+  const ranges = inert === undefined ? moved : [...moved, ...findInertRanges(text, moved, inert)]
+  const holes = ranges.filter(({ type }) => solid.has(type)).toSorted(compareByStart)
   const blockStarts = new Set(ranges.flatMap(({ type, start }) => (type === 'pre' ? [start] : [])))
   const entities = ranges
     .flatMap((range) => (soft.has(range.type) && holes.length > 0 ? subtractRanges(range, holes) : [range]))
     .flatMap((range) => rangeToEntities(text, range, blockStarts))
-  return { text, entities: entities.toSorted(outerFirst) }
+  return { text, entities: entities.toSorted(compareOuterFirst) }
 }
 
 /** Of two ranges over the same words, the one that may hold the other. */
 const ranks: readonly string[] = ['blockquote', 'bold', 'italic', 'strikethrough', 'text_link', 'code', 'pre']
 
-function outerFirst(one: Entity, other: Entity): number {
+function compareOuterFirst(one: Entity, other: Entity): number {
   return one.offset - other.offset || other.length - one.length || ranks.indexOf(one.type) - ranks.indexOf(other.type)
 }
 
-function byStart(one: Range, other: Range): number {
+function compareByStart(one: Range, other: Range): number {
   return one.start - other.start
 }
 
-function inertRanges(text: string, ranges: readonly Range[], inert: RegExp): readonly Range[] {
-  const taken = ranges.filter(({ type }) => solid.has(type) || type === 'live' || type === 'link').toSorted(byStart)
+function findInertRanges(text: string, ranges: readonly Range[], inert: RegExp): readonly Range[] {
+  const taken = ranges
+    .filter(({ type }) => solid.has(type) || type === 'live' || type === 'link')
+    .toSorted(compareByStart)
   const found: Range[] = []
   let next = 0
   for (const { 0: words, index } of text.matchAll(inert)) {
@@ -140,25 +144,25 @@ export function entitiesHtml({ text, entities }: EntityPiece): string {
   const open: Entity[] = []
   let html = ''
   let at = 0
-  const upTo = (end: number) => {
+  const writeTextUpTo = (end: number) => {
     html += escapeHtml(text.slice(at, end))
     at = end
   }
-  const closeUntil = (offset: number) => {
+  const closeEntitiesUntil = (offset: number) => {
     for (let last = open.at(-1); last !== undefined && last.offset + last.length <= offset; last = open.at(-1)) {
-      upTo(last.offset + last.length)
+      writeTextUpTo(last.offset + last.length)
       html += closingTag(last)
       open.pop()
     }
   }
   for (const entity of entities) {
-    closeUntil(entity.offset)
-    upTo(entity.offset)
+    closeEntitiesUntil(entity.offset)
+    writeTextUpTo(entity.offset)
     html += entityOpeningTag(entity)
     open.push(entity)
   }
-  closeUntil(text.length)
-  upTo(text.length)
+  closeEntitiesUntil(text.length)
+  writeTextUpTo(text.length)
   return html
 }
 

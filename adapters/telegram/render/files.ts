@@ -16,7 +16,7 @@ import {
 } from '../wire/calls.ts'
 import { renderTelegram } from './render.ts'
 import type { RichUse } from './rich-message.ts'
-import { threadPlace } from './text.ts'
+import { threadFields } from './text.ts'
 
 type Rendered = { readonly call: TelegramCall; readonly primary: boolean }
 type Upload = { readonly kind: FileKind; readonly attachment: string; readonly name: string }
@@ -41,7 +41,7 @@ export function renderWithFiles(
   const isSilent = !hasLive && reply.status === 'completed' && parts.every((part) => part.kind === 'tool_call')
   const text = isSilent ? [] : renderTelegram(say, { ...reply, parts }, to, mayNotify, hasLive, rich)
   const files = groupIntoAlbums(uploads).map((album) => telegramUploadCall(album, to))
-  const captioned = captionedCall(text, files)
+  const captioned = mergeTextAsCaption(text, files)
   if (captioned !== undefined) return [{ call: captioned, primary: true }]
   return [...text, ...files.map((call) => ({ call, primary: true }))]
 }
@@ -83,7 +83,7 @@ function telegramUploadCall([first, ...more]: readonly [Upload, ...Upload[]], to
   const payload = {
     chat_id: Number(chat_id),
     ...(business === undefined ? {} : { business_connection_id: business }),
-    ...threadPlace(address),
+    ...threadFields(address),
   }
   const { kind, ...file } = first
   if (more.length === 0) return { method: sendMethods[kind], payload, file }
@@ -92,7 +92,10 @@ function telegramUploadCall([first, ...more]: readonly [Upload, ...Upload[]], to
 }
 
 /** Undefined: the words are a message of their own. */
-function captionedCall(text: readonly Rendered[], files: readonly (FileCall | AlbumCall)[]): TelegramCall | undefined {
+function mergeTextAsCaption(
+  text: readonly Rendered[],
+  files: readonly (FileCall | AlbumCall)[],
+): TelegramCall | undefined {
   const [words, ...moreWords] = text
   const [file, ...moreFiles] = files
   if (file === undefined || moreFiles.length + moreWords.length > 0 || words?.call.method !== 'sendMessage')

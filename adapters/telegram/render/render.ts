@@ -7,7 +7,7 @@ import type { TelegramSay } from '../sentences.ts'
 import {
   type BareCall,
   type Button,
-  buttonValue,
+  encodeButtonValue,
   type Keyboard,
   maxTextLength,
   maxToastLength,
@@ -36,7 +36,7 @@ export function renderTelegram(
   if (address.guest_query_id !== undefined)
     return guestAnswerCalls(renderChunks(replyTree(reply, { mayNotify }), reply.control), address.guest_query_id)
   const { reply: said, keyboard, cards } = renderButtons(say, reply)
-  const chunks = wordsBesideCards(said, cards).flatMap((words) =>
+  const chunks = keepWordsBesideCards(said, cards).flatMap((words) =>
     renderChunks(replyTree(words, { mayNotify }), reply.control),
   )
   const calls = chunks.map(({ blocks, piece }, index) => {
@@ -54,7 +54,7 @@ export function renderTelegram(
 }
 
 /** What a reply says beside its questions; none where they say it all. */
-function wordsBesideCards(reply: NormalizedResponse, cards: readonly Card[]): readonly NormalizedResponse[] {
+function keepWordsBesideCards(reply: NormalizedResponse, cards: readonly Card[]): readonly NormalizedResponse[] {
   if (cards.length === 0) return [reply]
   const isPlain = reply.status === 'completed' || reply.status === 'input_required'
   if (isPlain && reply.parts.every((part) => part.kind === 'tool_call')) return []
@@ -122,7 +122,7 @@ function renderButtons(say: TelegramSay, reply: NormalizedResponse): Buttoned {
 function buttonCard(say: TelegramSay, { kind, code, choices, question, message }: Policy): Card | undefined {
   if (kind !== 'approval_required' || typeof code !== 'string' || !Array.isArray(choices)) return undefined
   const row = (['approve', 'reject'] as const).flatMap((decision) => {
-    const value = choices.includes(decision) ? buttonValue(decision, code) : undefined
+    const value = choices.includes(decision) ? encodeButtonValue(decision, code) : undefined
     return value === undefined ? [] : [{ text: say(`telegram.${decision}`), callback_data: value }]
   })
   if (row.length === 0) return undefined

@@ -14,15 +14,15 @@ import { type EntityChunk, type EntityPiece, entityChunks } from './entities.ts'
 // What Telegram would by itself turn into a notification of a person or a command to tap, and never less than TDLib's own
 // patterns find (test/interop/tdlib).
 const names = String.raw`(?<![\p{L}\p{N}_])@\w{2,32}(?!\w)`
-const commandsExcept = (tapped: string): string =>
+const commandPatternExcept = (tapped: string): string =>
   String.raw`(?<![\p{L}\p{N}_/<>])\/(?!(?:${tapped})(?![\w@]))\w{1,64}(?:@\w{3,32})?(?![\p{L}\p{N}_/<>])`
-const tappable = new RegExp(`${names}|${commandsExcept('(?!)')}`, 'gu')
+const tappable = new RegExp(`${names}|${commandPatternExcept('(?!)')}`, 'gu')
 
 // Commands of the gateway stay commands: those that only look or stop in all words, those that decide only in its own.
 const harmless = 'stop|status|help|new|agents'
 const deciding = String.raw`(?:approve|reject)(?:_[0-9a-f]{6,36})?|pair|consent(?:_\w+)?`
-const inertForAgents = new RegExp(`${names}|${commandsExcept(harmless)}`, 'gu')
-const inertForGateway = new RegExp(`${names}|${commandsExcept(`${harmless}|${deciding}`)}`, 'gu')
+const inertForAgents = new RegExp(`${names}|${commandPatternExcept(harmless)}`, 'gu')
+const inertForGateway = new RegExp(`${names}|${commandPatternExcept(`${harmless}|${deciding}`)}`, 'gu')
 /** What the operator wrote about an agent is all there is beside the gateway's own words. */
 const inertInHelp = new RegExp(names, 'gu')
 
@@ -40,7 +40,7 @@ export function renderChunks(tree: Root, control?: NormalizedResponse['control']
 }
 
 /** The words alone, with nothing in them that could be tapped; as long as they were. */
-export function withoutEntities(text: string): string {
+export function defuseEntities(text: string): string {
   return text.replace(tappable, (name) => name.replaceAll('@', '\uff20').replaceAll('/', '\u2044'))
 }
 
@@ -72,7 +72,7 @@ export function appendLineToText(call: TelegramCall, words: string): TelegramCal
 }
 
 /** The part of a chat it goes to. */
-export function threadPlace({
+export function threadFields({
   message_thread_id: topic,
   direct_messages_topic_id: direct,
 }: Pick<TelegramReplyTo, 'message_thread_id' | 'direct_messages_topic_id'>): Place {
@@ -89,7 +89,7 @@ export function textMessageCall(piece: EntityPiece, to: TelegramReplyTo, isFirst
     method: 'sendMessage',
     payload: {
       ...textPayload(piece, to),
-      ...threadPlace(to),
+      ...threadFields(to),
       ...(answered === undefined
         ? {}
         : { reply_parameters: { message_id: Number(answered), allow_sending_without_reply: true } }),

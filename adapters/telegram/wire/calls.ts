@@ -165,7 +165,7 @@ const namePattern = /^([ar]):([0-9a-f]{6,36})$/
 export type Decision = keyof typeof letters
 
 /** Undefined where it would not fit, or would not be read back as what it was. */
-export function buttonValue(decision: Decision, code: string): string | undefined {
+export function encodeButtonValue(decision: Decision, code: string): string | undefined {
   const value = `${letters[decision]}:${code.toLowerCase()}`
   return namePattern.test(value) && value.length <= maxButtonBytes ? value : undefined
 }

@@ -10,7 +10,7 @@ import { isPlainObject } from '../../lib/index.ts'
 import type { Json } from '../../lib/json-value.ts'
 import { joinSentences, type Sentence, say } from '../../locales/say.ts'
 import type { PendingAction } from './pending-action.ts'
-import { approverWords } from './terms.ts'
+import { describeApprovers } from './terms.ts'
 
 const codeLength = 6
 const maxValueLength = 200
@@ -28,16 +28,16 @@ export function questionText(action: Asked, form?: CommandForm): Sentence {
     approve: writeCommand(form, 'approve', code),
     reject: writeCommand(form, 'reject', code),
   })
-  return joinSentences([...questionLines(action), [reply, ...expiryWords(action)].join(' ')])
+  return joinSentences([...questionLines(action), [reply, ...expiryText(action)].join(' ')])
 }
 
 /** The same for buttons to stand below: it says nothing about what to reply. */
 function buttonQuestion(action: Asked): Sentence {
-  return joinSentences([...questionLines(action), ...expiryWords(action)])
+  return joinSentences([...questionLines(action), ...expiryText(action)])
 }
 
 function questionLines(action: Asked): readonly string[] {
-  return [approvalOpening(action), ...shownValues(action.preview), ...approverLines(action)]
+  return [approvalOpening(action), ...previewValueLines(action.preview), ...approverLines(action)]
 }
 
 /** An agent that another one asked is a stranger to the person: it is named, with the tool it wants to use. */
@@ -51,13 +51,13 @@ function approvalOpening({ summary, metadata }: Asked): Sentence {
   return say('approval.asked_for_tool_call', { agent, tool, summary })
 }
 
-function expiryWords({ created_at, expires_at }: Asked): readonly string[] {
+function expiryText({ created_at, expires_at }: Asked): readonly string[] {
   if (expires_at === null) return []
-  return [say('approval.expires', { time: timeWords(Date.parse(expires_at) - Date.parse(created_at)) })]
+  return [say('approval.expires', { time: durationWords(Date.parse(expires_at) - Date.parse(created_at)) })]
 }
 
 /** How long, in the largest unit that says it: `30 minutes`, `2 hours`. */
-function timeWords(ms: number): Sentence {
+function durationWords(ms: number): Sentence {
   const minutes = Math.max(1, Math.round(ms / 60_000))
   if (minutes < 120) return say('time.minutes', { count: minutes })
   if (minutes < 48 * 60) return say('time.hours', { count: Math.round(minutes / 60) })
@@ -74,7 +74,7 @@ export function questionPart(action: PendingAction, form?: CommandForm): Extract
 }
 
 /** The reply of a run that waits, with what it waits for as data: a function says its question in words only. */
-export function withAsks(reply: NormalizedResponse, actions: readonly Asked[]): NormalizedResponse {
+export function addQuestionParts(reply: NormalizedResponse, actions: readonly Asked[]): NormalizedResponse {
   const inParts = new Set(
     reply.parts.flatMap((part) => (isKnownPart(part) && part.kind === 'policy' ? [part.policy['action_id']] : [])),
   )
@@ -99,7 +99,7 @@ function approverLines({ metadata }: Asked): readonly string[] {
  * The reply as it reads once everything it asks is decided. Undefined: it asks for none of these actions. A function agent says
  * the question in words of its own reply, so these are looked for too.
  */
-export function withoutQuestions(
+export function removeQuestions(
   reply: NormalizedResponse,
   actions: readonly Asked[],
   form?: CommandForm,
@@ -126,18 +126,20 @@ export function withoutQuestions(
   return { asks: [...asks], reply: { ...rest, parts: isSilent ? [] : parts, status: 'completed' } }
 }
 
-function shownValues(preview: Json): readonly string[] {
+function previewValueLines(preview: Json): readonly string[] {
   if (preview === null) return []
-  if (!isPlainObject(preview)) return [`- ${printValue(preview)}`]
+  if (!isPlainObject(preview)) return [`- ${formatValueOnOneLine(preview)}`]
   const entries = Object.entries(preview)
-  const lines = entries.slice(0, maxValues).map(([key, value]) => `- ${previewLine(key)}: ${printValue(value)}`)
+  const lines = entries
+    .slice(0, maxValues)
+    .map(([key, value]) => `- ${previewLine(key)}: ${formatValueOnOneLine(value)}`)
   return entries.length > maxValues
     ? [...lines, say('approval.more_values', { count: entries.length - maxValues })]
     : lines
 }
 
 /** The values are a model's: they must not look like further lines of the question. */
-function printValue(value: unknown): string {
+function formatValueOnOneLine(value: unknown): string {
   return previewLine(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
 }
 
@@ -160,7 +162,7 @@ export function resolutionSentence(
   const says =
     resolution.kind === 'refused'
       ? refusals[resolution.reason](resolution.action)
-      : outcomeWords({ ...resolution.action, by })
+      : resolvedQuestionText({ ...resolution.action, by })
   if (resolution.kind === 'refused') return { says, decision: resolution.reason }
   const { status, action_id } = resolution.action
   return { says, decision: status === 'accepted' ? 'accepted' : 'rejected', actionId: action_id }
@@ -174,7 +176,7 @@ type Outcome = {
 }
 
 /** What a question says in the end. */
-export function outcomeWords({ status, summary, by = null }: Outcome): Sentence {
+export function resolvedQuestionText({ status, summary, by = null }: Outcome): Sentence {
   switch (status) {
     case 'accepted':
       return by === null ? say('approval.approved', { summary }) : say('approval.approved_by', { by, summary })
@@ -192,11 +194,11 @@ const refusals: Readonly<Record<RefusedResolution, (action: ActionLine | null) =
   already_resolved: (action) => say('approval.decided_before', { status: action?.status ?? 'over' }),
   expired: () => say('approval.too_late'),
   changed: () => say('approval.changed'),
-  not_allowed: (action) => say('approval.not_allowed', { who: approverWords(action?.resolvers ?? 'operator') }),
+  not_allowed: (action) => say('approval.not_allowed', { who: describeApprovers(action?.resolvers ?? 'operator') }),
 }
 
 /** The action, or why nothing was decided. */
-export function requireResolved(resolution: Resolution): Extract<Resolution, { kind: 'resolved' }> {
+export function requireResolvedAction(resolution: Resolution): Extract<Resolution, { kind: 'resolved' }> {
   if (resolution.kind === 'resolved') return resolution
   const { reason, action } = resolution
   const remedy = refusals[reason](action)

@@ -41,18 +41,18 @@ export function readPendingAction(input: unknown): PendingAction {
     action_id: requireActionText(input, 'action_id'),
     kind: requireActionText(input, 'kind'),
     summary: requireActionText(input, 'summary'),
-    preview: requiredJson(input, 'preview'),
-    apply_input: requiredJson(input, 'apply_input'),
+    preview: readRequiredJson(input, 'preview'),
+    apply_input: readRequiredJson(input, 'apply_input'),
     created_at: requireActionText(input, 'created_at'),
     workspace: readWorkspace(input),
-    agent: optionalText(input, 'agent'),
-    creator: optionalText(input, 'creator'),
-    expires_at: optionalText(input, 'expires_at'),
+    agent: readOptionalActionText(input, 'agent'),
+    creator: readOptionalActionText(input, 'creator'),
+    expires_at: readOptionalActionText(input, 'expires_at'),
     status: readActionStatus(input),
-    resolved_at: optionalText(input, 'resolved_at'),
-    resolver: optionalText(input, 'resolver'),
-    resolution_result: jsonFieldOr(input, 'resolution_result', null),
-    resolution_error: optionalText(input, 'resolution_error'),
+    resolved_at: readOptionalActionText(input, 'resolved_at'),
+    resolver: readOptionalActionText(input, 'resolver'),
+    resolution_result: readJsonField(input, 'resolution_result', null),
+    resolution_error: readOptionalActionText(input, 'resolution_error'),
     resolution_metadata: readActionMap(input, 'resolution_metadata'),
     metadata: readActionMap(input, 'metadata'),
   }
@@ -101,18 +101,18 @@ function requireActionText(input: Fields, key: string): string {
   return text
 }
 
-function optionalText(input: Fields, key: string): string | null {
+function readOptionalActionText(input: Fields, key: string): string | null {
   const value = ownField(input, key) ?? null
   if (value === null) return null
   return requireActionText(input, key)
 }
 
-function requiredJson(input: Fields, key: string): Json {
+function readRequiredJson(input: Fields, key: string): Json {
   if (!Object.hasOwn(input, key) || input[key] === undefined) throw invalidPendingAction(`${key} is required`)
-  return jsonFieldOr(input, key, null)
+  return readJsonField(input, key, null)
 }
 
-function jsonFieldOr(input: Fields, key: string, otherwise: Json): Json {
+function readJsonField(input: Fields, key: string, otherwise: Json): Json {
   const value = ownField(input, key)
   if (value === undefined) return otherwise
   if (!isJsonValue(value)) throw invalidPendingAction(`${key} must be JSON serializable`)

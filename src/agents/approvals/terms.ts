@@ -45,7 +45,7 @@ export function approversProblem(by: unknown): string | undefined {
   if (unknown !== undefined) return `by.${unknown} is not known; use requester, principals, role or assurance`
   const { requester, principals, role, assurance } = by
   if (requester !== undefined && typeof requester !== 'boolean') return 'by.requester must be true or false'
-  if (principals !== undefined && !isSubjects(principals))
+  if (principals !== undefined && !areSubjects(principals))
     return `by.principals must be a list of 1 to ${maxPrincipals} subjects, such as space:T123/U456`
   if (role !== undefined && !(approverRoles as readonly unknown[]).includes(role))
     return `by.role must be one of ${approverRoles.join(', ')}`
@@ -55,12 +55,12 @@ export function approversProblem(by: unknown): string | undefined {
 }
 
 /** As they are stored with the question: the requester counts only where there is one. */
-export function effectiveApprovers(by: Resolvers | undefined, hasRequester: boolean): Resolvers {
+export function resolveStoredApprovers(by: Resolvers | undefined, hasRequester: boolean): Resolvers {
   return by === undefined || by === 'requester' ? (hasRequester ? 'requester' : 'operator') : by
 }
 
 /** Who may decide, in words that go on "It takes …". */
-export function approverWords(by: Resolvers): Sentence {
+export function describeApprovers(by: Resolvers): Sentence {
   switch (by) {
     case 'requester':
       return say('approver.requester')
@@ -82,7 +82,7 @@ export function approverWords(by: Resolvers): Sentence {
   return joinSentences(who, ', ')
 }
 
-function isSubjects(value: unknown): boolean {
+function areSubjects(value: unknown): boolean {
   if (!Array.isArray(value) || value.length === 0 || value.length > maxPrincipals) return false
   return value.every((subject) => typeof subject === 'string' && subject.includes(':') && subject.length <= 512)
 }

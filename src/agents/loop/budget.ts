@@ -58,20 +58,24 @@ type SharingRun = {
 }
 
 /** The budgets a developer declared; how often one model may be asked without any is its own affair. */
-export function shareBudgets(state: SharingRun, limits: readonly BudgetLimit[], countTime: () => void): SharedBudgets {
+export function createSharedBudgets(
+  state: SharingRun,
+  limits: readonly BudgetLimit[],
+  countTime: () => void,
+): SharedBudgets {
   const declared = new Set(limits.map(({ name }) => name))
-  const declaredBudget = (name: string) => (declared.has(name) ? state.budgets.get(name) : undefined)
+  const findDeclaredBudget = (name: string) => (declared.has(name) ? state.budgets.get(name) : undefined)
   return {
     spend(name, by) {
       if (name === 'tokens') state.tokensElsewhere += by
-      const budget = declaredBudget(name)
+      const budget = findDeclaredBudget(name)
       budget?.increment(by)
       const above = state.within?.spend(name, by)
       return budget?.isExceeded() === true ? budget : above
     },
     spent() {
       countTime()
-      return [...declared].map(declaredBudget).find((budget) => budget?.isExceeded()) ?? state.within?.spent()
+      return [...declared].map(findDeclaredBudget).find((budget) => budget?.isExceeded()) ?? state.within?.spent()
     },
   }
 }

@@ -57,7 +57,7 @@ export function normalizeResult(input: Fields): ConversationResult {
   requireOptionalField(input, 'completed', (value) => typeof value === 'boolean')
   for (const key of ['stalled', 'approval_required', 'runtime_tool_pending', 'interrupted', 'metadata'])
     requireOptionalField(input, key, isObjectRecord)
-  const outcome = runOutcome(input)
+  const outcome = readRunOutcome(input)
   return {
     ...input,
     schema: resultSchemaId,
@@ -229,7 +229,7 @@ const carriedOver = new Map<unknown, OutcomeStatus>([
 
 const retryableStatuses: ReadonlySet<OutcomeStatus> = new Set(['budget_exceeded', 'failed', 'contention'])
 
-function runOutcome(source: OutcomeSource): RunOutcome {
+function readRunOutcome(source: OutcomeSource): RunOutcome {
   const given = outcomeFields(source.run_outcome)
   const failure = outcomeFields(source.failure)
   const status = outcomeStatus(given['status'], source)

@@ -41,7 +41,7 @@ export type LoopObserver = (name: LoopEventName, payload: Fields) => void
 export type LoopRecord = { readonly type: LoopEventName | string; readonly metadata: Fields }
 
 /** Calls every observer, each guarded on its own: a crash in one does not silence the next. */
-export function notifyAll(observers: readonly LoopObserver[], onThrown: Reporter = () => {}): LoopObserver {
+export function combineObservers(observers: readonly LoopObserver[], onThrown: Reporter = () => {}): LoopObserver {
   return (name, payload) => {
     for (const observe of observers) {
       // Watching must not change what is watched.
@@ -59,7 +59,7 @@ export function notifyAll(observers: readonly LoopObserver[], onThrown: Reporter
 type Reporter = (error: unknown, source: ErrorSource) => void
 
 /** What a run tells its own log, and a copy for each watcher. */
-export function withWatcher(emit: LoopObserver, watcher: LoopObserver | undefined, onThrown: Reporter): LoopObserver {
-  if (watcher === undefined) return notifyAll([emit])
-  return notifyAll([emit, (name, payload) => watcher(name, cloneForObserver(payload))], onThrown)
+export function addWatcher(emit: LoopObserver, watcher: LoopObserver | undefined, onThrown: Reporter): LoopObserver {
+  if (watcher === undefined) return combineObservers([emit])
+  return combineObservers([emit, (name, payload) => watcher(name, cloneForObserver(payload))], onThrown)
 }

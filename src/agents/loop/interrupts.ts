@@ -4,7 +4,7 @@ import { GatewayError } from '../../lib/errors.ts'
 import type { Fields } from '../../lib/json-value.ts'
 import { normalizeMessage, textLine } from '../messages.ts'
 import type { LoopOptions } from './options.ts'
-import { type RunState, recordEvent, stopRun } from './run-state.ts'
+import { type RunState, recordLoopEvent, stopRun } from './run-state.ts'
 
 const actionKeys = ['interrupt_action', 'action']
 
@@ -27,7 +27,7 @@ export function markRunCancelled(state: RunState, options: Pick<LoopOptions, 'ru
 }
 
 /** True: there is something new to answer. */
-export async function hearInterrupts(state: RunState, options: LoopOptions, context: Fields): Promise<boolean> {
+export async function applyPendingInterrupt(state: RunState, options: LoopOptions, context: Fields): Promise<boolean> {
   const given = await options.interruptSource?.(state.messages, context)
   if (given === undefined || given === null) {
     await stopIfCancelled(state, options)
@@ -35,7 +35,7 @@ export async function hearInterrupts(state: RunState, options: LoopOptions, cont
   }
   try {
     const message = normalizeMessage(given)
-    applyInterrupt(state, message, interruptAction(message.metadata))
+    applyInterrupt(state, message, readInterruptAction(message.metadata))
     return true
   } catch {
     state.emit('interrupt_ignored', { reason: 'invalid_message', turn: state.turn })
@@ -47,11 +47,11 @@ function applyInterrupt(state: RunState, message: ReturnType<typeof normalizeMes
   state.messages.push(message)
   const rest = Object.entries(message.metadata).filter(([key]) => !actionKeys.includes(key))
   const facts = { ...Object.fromEntries(rest), turn: state.turn, action, message }
-  recordEvent(state, 'interrupt_received', facts)
+  recordLoopEvent(state, 'interrupt_received', facts)
   if (action === 'cancel') stopRun(state, { status: 'interrupted', fields: { interrupted: facts } })
 }
 
-function interruptAction(metadata: Fields): string {
+function readInterruptAction(metadata: Fields): string {
   const asked = String(metadata['interrupt_action'] ?? metadata['action'] ?? '')
     .trim()
     .toLowerCase()
@@ -66,14 +66,14 @@ export type StopCause = 'stop' | 'interrupt'
 /** Marks the line of a message that joined a running turn (busy policy `steer`). */
 export const steeredType = 'steered_message'
 
-export function runStopped(cause: StopCause): GatewayError {
+export function runStoppedError(cause: StopCause): GatewayError {
   return new GatewayError('run_cancelled', '[agent] this run was stopped; nothing more of it begins', {
     details: { cause },
   })
 }
 
 /** Undefined: it was not stopped. */
-export function stopCause({ aborted, reason }: AbortSignal): StopCause | undefined {
+export function readStopCause({ aborted, reason }: AbortSignal): StopCause | undefined {
   if (!aborted) return undefined
   return reason instanceof GatewayError && reason.details['cause'] === 'interrupt' ? 'interrupt' : 'stop'
 }

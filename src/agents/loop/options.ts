@@ -2,7 +2,7 @@
 import type { Envelope } from '../../contract/gateway-events.ts'
 import type { Fields } from '../../lib/json-value.ts'
 import type { Model, ModelRequest, ModelTurn, StructuredOutputRequest } from '../models/model.ts'
-import type { createFailureGuard, createSpinGuard } from '../tools/call-guards.ts'
+import type { createFailureGuard, createRepeatedCallGuard } from '../tools/call-guards.ts'
 import type { ToolDeclaration, ToolRunner } from '../tools/tool.ts'
 import type { BudgetLimit, SharedBudgets } from './budget.ts'
 import type { ConversationResult } from './conversation-result.ts'
@@ -55,7 +55,7 @@ export type LoopOptions = {
   readonly shouldContinue?: (turn: Fields, context: Fields) => boolean | Promise<boolean>
   readonly completionPolicy?: CompletionPolicy
   readonly completionGate?: CompletionGate
-  readonly spinGuard?: ReturnType<typeof createSpinGuard>
+  readonly spinGuard?: ReturnType<typeof createRepeatedCallGuard>
   readonly failureGuard?: ReturnType<typeof createFailureGuard>
   readonly compact?: CompactView
   readonly interruptSource?: InterruptSource

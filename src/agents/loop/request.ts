@@ -44,8 +44,11 @@ export function conversationRequest(wish: RequestWish): ConversationRequest {
     messages: normalizeMessages(wish.messages),
     tools: (wish.tools ?? []).map(readRequestTool),
     principal: wish.principal ?? null,
-    runtime_context: readRequestMap('runtime_context', { ...wish.runtime_context, ...saidOverrides(overrides) }),
-    metadata: readRequestMap('metadata', wish.metadata),
+    runtime_context: readRequestJsonMap('runtime_context', {
+      ...wish.runtime_context,
+      ...listGivenOverrides(overrides),
+    }),
+    metadata: readRequestJsonMap('metadata', wish.metadata),
     max_turns: Math.min(maxTurns, overrides.max_iterations ?? maxTurns),
     single_turn: wish.single_turn ?? false,
     workspace: wish.workspace === undefined || wish.workspace === null ? null : readWorkspaceScope(wish.workspace),
@@ -59,7 +62,7 @@ function readRequestTool(entry: unknown, index: number): ToolDeclaration {
   throw invalidConversationRequest(`tools[${index}] ${reading.rejected.reason}`)
 }
 
-function readRequestMap(key: string, value: Fields = {}): JsonObject {
+function readRequestJsonMap(key: string, value: Fields = {}): JsonObject {
   try {
     const plain: unknown = JSON.parse(JSON.stringify(value))
     // A map that came out of JSON is one of JSON.
@@ -101,7 +104,7 @@ function readRuntimeOverrides(input: unknown): RuntimeOverrides {
 }
 
 /** What was said, under its own names. */
-function saidOverrides(overrides: RuntimeOverrides): Fields {
+function listGivenOverrides(overrides: RuntimeOverrides): Fields {
   const said = Object.entries(overrides).filter(([, value]) => value !== null && !isEmptyArray(value))
   return Object.fromEntries(said)
 }

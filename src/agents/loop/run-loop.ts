@@ -4,23 +4,23 @@
 import type { Envelope } from '../../contract/gateway-events.ts'
 import { GatewayError, isGatewayError } from '../../lib/errors.ts'
 import type { Fields } from '../../lib/json-value.ts'
-import { besideResults, normalizeMessages, pruneOrphans, textLine } from '../messages.ts'
+import { moveCallsBesideResults, normalizeMessages, pruneOrphans, textLine } from '../messages.ts'
 import type { ModelRequest, ModelTurn } from '../models/model.ts'
-import { modelDeclaration } from '../tools/parameters.ts'
-import { type Budget, shareBudgets } from './budget.ts'
+import { declarationForModel } from '../tools/parameters.ts'
+import { type Budget, createSharedBudgets } from './budget.ts'
 import { addUsage, type ConversationResult, normalizeResult } from './conversation-result.ts'
-import { hearInterrupts, markRunCancelled, stopIfCancelled } from './interrupts.ts'
+import { applyPendingInterrupt, markRunCancelled, stopIfCancelled } from './interrupts.ts'
 import type { LoopOptions } from './options.ts'
 import {
-  callKey,
+  callWithParametersKey,
   createRunState,
   isPaused,
   markBudgetExceeded,
   type RunState,
-  recordEvent,
-  resumePoint,
+  recordLoopEvent,
   spendBudget,
   stopRun,
+  toResumePoint,
 } from './run-state.ts'
 import { runToolBatch } from './tool-batch.ts'
 
@@ -34,10 +34,10 @@ const spineCodes: ReadonlySet<string> = new Set([
 ])
 
 export async function runLoop(input: readonly unknown[], options: LoopOptions): Promise<ConversationResult> {
-  refuseContradictions(options)
+  refuseContradictoryOptions(options)
   const state = createRunState(normalizeMessages(input), options)
   reportDeclarations(state, options)
-  options.onBudgets?.(shareBudgets(state, options.budgets ?? [], () => void updateTimeBudget(state, options)))
+  options.onBudgets?.(createSharedBudgets(state, options.budgets ?? [], () => void updateTimeBudget(state, options)))
   const refusal = await options.runControl?.start()
   if (refusal !== undefined) {
     // The run belongs to another process: it is neither finished nor persisted by us.
@@ -68,7 +68,7 @@ async function runTurns(state: RunState, options: LoopOptions): Promise<void> {
     if (isGatewayError(error, 'run_cancelled')) return markRunCancelled(state, options)
     if (isGatewayError(error) && spineCodes.has(error.code)) throw error
     options.onException?.(error)
-    failRun(state, describeThrown(error))
+    failRun(state, thrownToFailure(error))
   }
 }
 
@@ -83,13 +83,13 @@ function updateTimeBudget(state: RunState, { monotonicMs }: LoopOptions): Budget
   return budget
 }
 
-function describeThrown(error: unknown): { type: string; message: string; code?: string } {
+function thrownToFailure(error: unknown): { type: string; message: string; code?: string } {
   if (isGatewayError(error)) return { type: error.code, message: error.message, code: error.code }
   if (!(error instanceof Error)) return { type: 'error', message: String(error) }
   return { type: error.name, message: error.message }
 }
 
-function refuseContradictions({ structuredOutput, tools, onDelta }: LoopOptions): void {
+function refuseContradictoryOptions({ structuredOutput, tools, onDelta }: LoopOptions): void {
   const isMixed = (tools?.declarations.size ?? 0) > 0 || onDelta !== undefined
   if (structuredOutput === undefined || !isMixed) return
   throw new GatewayError(
@@ -141,7 +141,7 @@ async function endRun(
     failRun(state, { type: 'run_control', ...refusal })
     return buildResult(state)
   }
-  if (isPaused(state)) options.onPause?.(resumePoint(state))
+  if (isPaused(state)) options.onPause?.(toResumePoint(state))
   // A host's own persister may fail without harm to the run; ours is the commit of the turn.
   await persistResult(options.persist, result)
   if (state.stop?.status !== 'failed' && state.stop?.status !== 'transcript_lock_contention') {
@@ -165,7 +165,7 @@ function buildResult(state: RunState): ConversationResult {
   const structured = state.structured
   return normalizeResult({
     messages: state.messages,
-    final_content: finalContent(state.messages.slice(Math.max(state.turnStart, state.given))),
+    final_content: findFinalText(state.messages.slice(Math.max(state.turnStart, state.given))),
     turn_count: state.turn,
     completed: state.stop === undefined,
     tool_execution_results: state.executions,
@@ -173,7 +173,7 @@ function buildResult(state: RunState): ConversationResult {
     tool_events: state.toolEvents,
     events: state.records,
     usage: state.usage,
-    budgets: usedBudgets(state),
+    budgets: budgetsToJson(state),
     request_metadata: state.requestMetadata,
     ...(Object.keys(state.metadata).length === 0 ? {} : { metadata: state.metadata }),
     ...(state.diagnostics.length === 0 ? {} : { provider_diagnostics: state.diagnostics }),
@@ -183,7 +183,7 @@ function buildResult(state: RunState): ConversationResult {
   })
 }
 
-function usedBudgets({ budgets }: RunState): Fields {
+function budgetsToJson({ budgets }: RunState): Fields {
   const used = [...budgets.values()].map(
     (budget) => [budget.name, { current: budget.current(), limit: budget.ceiling }] as const,
   )
@@ -191,7 +191,7 @@ function usedBudgets({ budgets }: RunState): Fields {
 }
 
 /** The last words of the last turn: narration of earlier turns and notes to the model are no answer. */
-function finalContent(messages: readonly Envelope[]): string {
+function findFinalText(messages: readonly Envelope[]): string {
   const said = messages.findLast(
     ({ type, role, metadata }) => type === 'text' && role === 'assistant' && !metadata['hidden'],
   )
@@ -206,11 +206,11 @@ async function takeModelTurn(state: RunState, options: LoopOptions): Promise<boo
   const isResumed = state.waiting.length > 0
   if (!isResumed) state.turn += 1
   const context = { ...options.context, turn: state.turn }
-  const turn = isResumed ? waitingTurn(state) : await askModel(state, options, context)
+  const turn = isResumed ? resumedCallsTurn(state) : await askModel(state, options, context)
   if (turn === undefined) return false
   const wish = await runRequestedCalls(state, options, turn, context)
   if (isRunFinished(state)) return false
-  const hasHeard = await hearInterrupts(state, options, context)
+  const hasHeard = await applyPendingInterrupt(state, options, context)
   if (isRunFinished(state)) return false
   // What came in meanwhile is in the transcript now: a run that ended here would leave it unanswered.
   const isHeldOpen = hasHeard || wish === 'must'
@@ -233,7 +233,7 @@ function isRunFinished(state: RunState): boolean {
 }
 
 /** The calls a paused run left behind, as if the model had just asked for them. */
-function waitingTurn(state: RunState): ModelTurn {
+function resumedCallsTurn(state: RunState): ModelTurn {
   return { tool_calls: state.waiting }
 }
 
@@ -241,7 +241,7 @@ async function askModel(state: RunState, options: LoopOptions, context: Fields):
   const maxTurns = state.budgets.get('turns')?.ceiling ?? 1
   state.emit('turn_started', { turn: state.turn, max_turns: maxTurns, message_count: state.messages.length })
   state.turnStart = state.messages.length
-  const turn = await keptModelTurn(state, options, context)
+  const turn = await askModelOrReplay(state, options, context)
   if (typeof turn !== 'object' || turn === null || Array.isArray(turn))
     throw new GatewayError('agent_failed', 'invalid_agent_conversation_loop: turn runner must return an array')
   // What a turn cost is counted, also when the run has ended meanwhile.
@@ -254,7 +254,7 @@ async function askModel(state: RunState, options: LoopOptions, context: Fields):
 }
 
 /** The request, and with it any summary of what was said, is made only for a turn that the model is really asked for. */
-async function keptModelTurn(state: RunState, options: LoopOptions, context: Fields): Promise<ModelTurn> {
+async function askModelOrReplay(state: RunState, options: LoopOptions, context: Fields): Promise<ModelTurn> {
   const { keepTurn, model } = options
   if (keepTurn === undefined) return model(await modelRequest(state, options, context))
   return keepTurn(state.turn, async ({ offered, ...means }) => {
@@ -272,8 +272,10 @@ async function modelRequest(state: RunState, options: LoopOptions, context: Fiel
   )
   return {
     // A call whose result never came, or came after other words, would be refused by every provider.
-    messages: besideResults(pruneOrphans(restoreRawParameters(state, view?.messages ?? state.messages)).messages),
-    tools: [...(options.tools?.declarations.values() ?? [])].map(modelDeclaration),
+    messages: moveCallsBesideResults(
+      pruneOrphans(restoreRawParameters(state, view?.messages ?? state.messages)).messages,
+    ),
+    tools: [...(options.tools?.declarations.values() ?? [])].map(declarationForModel),
     ...(options.system === undefined ? {} : { system: options.system }),
     model: options.modelSettings ?? {},
     context,
@@ -290,7 +292,7 @@ async function modelRequest(state: RunState, options: LoopOptions, context: Fiel
 /** The model sees its own arguments as it wrote them; no other reader does. */
 function restoreRawParameters(state: RunState, messages: readonly Envelope[]): readonly Envelope[] {
   return messages.map((message) => {
-    const raw = message.type === 'tool_call' && state.rawParameters.get(callKey(message.metadata))
+    const raw = message.type === 'tool_call' && state.rawParameters.get(callWithParametersKey(message.metadata))
     return raw ? { ...message, payload: { ...message.payload, parameters: raw } } : message
   })
 }
@@ -318,7 +320,7 @@ async function runRequestedCalls(
 ): Promise<Wish> {
   const { tools } = options
   const calls = turn.tool_calls
-  adoptTurnOutput(state, turn)
+  appendTurnOutput(state, turn)
   // A paused call gets its result also when its tools are gone meanwhile.
   const hasTools = tools !== undefined && (tools.declarations.size > 0 || state.announced !== undefined)
   if (!hasTools || !Array.isArray(calls)) return addContinuations(state, turn) ? 'may' : 'none'
@@ -330,11 +332,11 @@ async function runRequestedCalls(
     stopRun(state, { status: 'stalled', fields: { stalled: { ...stalled, turn: state.turn } } })
   }
   if (isRunFinished(state) || calls.length > 0 || hasMore) return 'may'
-  return isHeldOpen(state, options) ? 'must' : 'none'
+  return isCompletionBlocked(state, options) ? 'must' : 'none'
 }
 
 /** A run that wants to end before what its rules demand gets one more turn, within its budget. */
-function isHeldOpen(state: RunState, options: LoopOptions): boolean {
+function isCompletionBlocked(state: RunState, options: LoopOptions): boolean {
   const blocked = options.completionGate?.(state.messages)
   if (blocked === undefined) {
     state.isComplete = true
@@ -342,19 +344,19 @@ function isHeldOpen(state: RunState, options: LoopOptions): boolean {
   }
   const text = `COMPLETION BLOCKED: ${String(blocked['message'] ?? 'required tools have not been used yet.')}`
   state.messages.push(textLine('user', text, { type: 'tool_call_gate_completion_blocked', hidden: true }))
-  recordEvent(state, 'tool_call_gate_completion_blocked', { ...blocked, turn: state.turn })
+  recordLoopEvent(state, 'tool_call_gate_completion_blocked', { ...blocked, turn: state.turn })
   return true
 }
 
 /** Text is kept always; a model that returns no transcript does not lose the one there is. */
-function adoptTurnOutput(state: RunState, turn: ModelTurn): void {
+function appendTurnOutput(state: RunState, turn: ModelTurn): void {
   if (turn.messages !== undefined) state.messages.splice(0, state.messages.length, ...normalizeMessages(turn.messages))
   const { content } = turn
-  if (typeof content === 'string' && content !== '' && !isAlreadySaid(state, content))
+  if (typeof content === 'string' && content !== '' && !isTextAlreadyInTranscript(state, content))
     state.messages.push(textLine('assistant', content))
 }
 
-function isAlreadySaid(state: RunState, content: string): boolean {
+function isTextAlreadyInTranscript(state: RunState, content: string): boolean {
   const last = state.messages.at(-1)
   return last?.role === 'assistant' && last.content === content && state.messages.length > state.turnStart
 }
@@ -363,7 +365,7 @@ function addContinuations(state: RunState, turn: ModelTurn): boolean {
   const more = normalizeMessages(turn.continuation_messages ?? [])
   for (const message of more) {
     state.messages.push(message)
-    recordEvent(state, 'continuation_message_added', { turn: state.turn, role: message.role })
+    recordLoopEvent(state, 'continuation_message_added', { turn: state.turn, role: message.role })
   }
   return more.length > 0
 }

@@ -52,16 +52,16 @@ export function readRunResult(input: Fields): RunResult {
     version: 1,
     run_id: trimmedText(input['run_id']) ?? '',
     status: readRunStatus(input['status']),
-    outputs: readRunMap(input['outputs'] ?? input['output']),
-    artifact_refs: readRunMaps(input['artifact_refs']).map(cleanReference).filter(isFilled),
-    evidence_refs: readRunMaps(input['evidence_refs']).map(cleanReference).filter(isFilled),
-    logs: readRunMaps(input['logs']),
-    replay: readRunMap(input['replay']),
-    provenance: readRunMap(input['provenance']),
+    outputs: readFieldMap(input['outputs'] ?? input['output']),
+    artifact_refs: readFieldMaps(input['artifact_refs']).map(trimReferenceTexts).filter(hasAnyField),
+    evidence_refs: readFieldMaps(input['evidence_refs']).map(trimReferenceTexts).filter(hasAnyField),
+    logs: readFieldMaps(input['logs']),
+    replay: readFieldMap(input['replay']),
+    provenance: readFieldMap(input['provenance']),
     timestamps: readTimestamps(input),
-    error: readRunMap(input['error']),
-    cancellation: readRunMap(input['cancellation']),
-    metadata: readRunMap(input['metadata']),
+    error: readFieldMap(input['error']),
+    cancellation: readFieldMap(input['cancellation']),
+    metadata: readFieldMap(input['metadata']),
   }
 }
 
@@ -77,19 +77,19 @@ function readTimestamps(input: Fields): Fields {
   return Object.fromEntries(found.filter(([, at]) => at !== undefined))
 }
 
-function cleanReference(ref: Fields): Fields {
+function trimReferenceTexts(ref: Fields): Fields {
   const entries = Object.entries(ref).map(([key, value]) => [key, refTexts.includes(key) ? trimmedText(value) : value])
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined))
 }
 
-function isFilled(ref: Fields): boolean {
+function hasAnyField(ref: Fields): boolean {
   return Object.keys(ref).length > 0
 }
 
-function readRunMaps(value: unknown): readonly Fields[] {
-  return Array.isArray(value) ? value.filter(isPlainObject).map(readRunMap) : []
+function readFieldMaps(value: unknown): readonly Fields[] {
+  return Array.isArray(value) ? value.filter(isPlainObject).map(readFieldMap) : []
 }
 
-function readRunMap(value: unknown): Fields {
+function readFieldMap(value: unknown): Fields {
   return asFields(toJson(value))
 }

@@ -3,7 +3,7 @@ import type { Envelope } from '../../contract/gateway-events.ts'
 import type { Fields } from '../../lib/json-value.ts'
 import { type Budget, budgetDimension, createBudgets, type SharedBudgets } from './budget.ts'
 import { noUsage } from './conversation-result.ts'
-import { type LoopEventName, type LoopObserver, type LoopRecord, notifyAll } from './events.ts'
+import { combineObservers, type LoopEventName, type LoopObserver, type LoopRecord } from './events.ts'
 import type { LoopOptions, ResumePoint } from './options.ts'
 import type { ToolAudit, ToolEvent, ToolExecution } from './tool-records.ts'
 
@@ -39,7 +39,7 @@ export type RunState = {
   readonly toolEvents: ToolEvent[]
   readonly records: LoopRecord[]
   readonly diagnostics: Fields[]
-  /** What the model itself wrote, by `callKey`, for its own eyes: the transcript holds the redacted form. */
+  /** What the model itself wrote, by `callWithParametersKey`, for its own eyes: the transcript holds the redacted form. */
   readonly rawParameters: Map<string, Fields>
   readonly budgets: ReadonlyMap<string, Budget>
   readonly within: SharedBudgets | undefined
@@ -82,7 +82,7 @@ export function createRunState(messages: readonly Envelope[], options: LoopOptio
     rawParameters: new Map(),
     budgets,
     within: options.within,
-    tokensElsewhere: tokensBeforeResume(resumeFrom),
+    tokensElsewhere: countTokensBeforeResume(resumeFrom),
     startedAt: options.monotonicMs(),
     secondsBefore: budgets.get('wall_clock_seconds')?.current() ?? 0,
     usage: resumeFrom?.usage ?? noUsage,
@@ -95,17 +95,17 @@ export function createRunState(messages: readonly Envelope[], options: LoopOptio
     stop: undefined,
     waiting: [...(resumeFrom?.waitingCalls ?? [])],
     announced: resumeFrom?.waitingCalls[0]?.id,
-    emit: notifyAll(options.observers ?? []),
+    emit: combineObservers(options.observers ?? []),
   }
 }
 
 /** What a paused run had used beyond its own usage. */
-function tokensBeforeResume(resumeFrom: ResumePoint | undefined): number {
+function countTokensBeforeResume(resumeFrom: ResumePoint | undefined): number {
   return Math.max(0, (resumeFrom?.budgets['tokens'] ?? 0) - Number(resumeFrom?.usage['total_tokens'] ?? 0))
 }
 
 /** Some providers count their calls anew in every answer: the id alone would give an earlier call the later arguments. */
-export function callKey(metadata: Fields): string {
+export function callWithParametersKey(metadata: Fields): string {
   return `${metadata['tool_call_id']} ${metadata['parameters_sha256']}`
 }
 
@@ -114,7 +114,7 @@ export function isPaused({ stop }: RunState): boolean {
   return stop?.status === 'approval_required' || stop?.status === 'runtime_tool_pending'
 }
 
-export function resumePoint(state: RunState): ResumePoint {
+export function toResumePoint(state: RunState): ResumePoint {
   const used = [...state.budgets.values()].map((budget) => [budget.name, budget.current()] as const)
   return { turn: state.turn, usage: state.usage, budgets: Object.fromEntries(used), waitingCalls: state.waiting }
 }
@@ -141,7 +141,7 @@ export function markBudgetExceeded(state: RunState, budget: Budget | undefined):
 }
 
 /** An event that observers see and the result keeps. */
-export function recordEvent(state: RunState, type: LoopEventName, metadata: Fields): void {
+export function recordLoopEvent(state: RunState, type: LoopEventName, metadata: Fields): void {
   state.records.push({ type, metadata })
   state.emit(type, metadata)
 }

@@ -8,11 +8,11 @@ import type { Fields } from '../../lib/json-value.ts'
 import { textLine, toolCallLine, toolResultLine } from '../messages.ts'
 import { redactParameters } from '../tools/redact.ts'
 import type { CallEnd, ReadyCall, RequestedCall, ToolDeclaration, ToolResult, ToolRunner } from '../tools/tool.ts'
-import { declaredAs, declaredName } from '../tools/tool-names.ts'
+import { declaredNameField, readDeclaredName } from '../tools/tool-names.ts'
 import { markRunCancelled, stopIfCancelled } from './interrupts.ts'
 import type { LoopOptions } from './options.ts'
-import { callKey, isPaused, type RunState, recordEvent, spendBudget, stopRun } from './run-state.ts'
-import { auditEvent } from './tool-records.ts'
+import { callWithParametersKey, isPaused, type RunState, recordLoopEvent, spendBudget, stopRun } from './run-state.ts'
+import { createToolAudit } from './tool-records.ts'
 
 type Batch = {
   readonly state: RunState
@@ -43,7 +43,7 @@ export async function runToolBatch(
     if (goesOn) continue
     // It and what the pause left behind are asked for again when the run goes on, under the ids they have now.
     if (isPaused(state))
-      state.waiting = asked.slice(index).flatMap((rest, offset) => waitingCall(rest, state.turn, index + 1 + offset))
+      state.waiting = asked.slice(index).flatMap((rest, offset) => toWaitingCall(rest, state.turn, index + 1 + offset))
     break
   }
   state.messages.push(...batch.notes)
@@ -56,7 +56,7 @@ async function runBatchCall(batch: Batch, call: RequestedCall, id: string): Prom
   const ready = await desk.ready(call, id, context)
   await options.spinGuard?.record(ready.tool_name, ready.prepared?.parameters ?? call.parameters)
   announceCall(state, ready)
-  const end = await untilRunCancelled(
+  const end = await undefinedIfRunCancelled(
     desk.run(ready, {
       turn: state.turn,
       context,
@@ -67,7 +67,7 @@ async function runBatchCall(batch: Batch, call: RequestedCall, id: string): Prom
     }),
   )
   if (end === undefined) {
-    skipCall(state, ready)
+    recordSkippedCall(state, ready)
     markRunCancelled(state, options)
     return false
   }
@@ -82,7 +82,7 @@ async function runBatchCall(batch: Batch, call: RequestedCall, id: string): Prom
 }
 
 /** Undefined: the run was stopped before this call began. */
-async function untilRunCancelled(call: Promise<CallEnd>): Promise<CallEnd | undefined> {
+async function undefinedIfRunCancelled(call: Promise<CallEnd>): Promise<CallEnd | undefined> {
   try {
     return await call
   } catch (error) {
@@ -92,7 +92,7 @@ async function untilRunCancelled(call: Promise<CallEnd>): Promise<CallEnd | unde
 }
 
 /** It was announced, so it is paired; it never ran, so it counts for nothing. */
-function skipCall(state: RunState, ready: ReadyCall): void {
+function recordSkippedCall(state: RunState, ready: ReadyCall): void {
   const error = 'Not run: the run was stopped before this call.'
   const result = { success: false, error, tool_name: ready.tool_name }
   state.messages.push(toolResultLine(error, ready.tool_name, result, { tool_call_id: ready.id }))
@@ -101,9 +101,9 @@ function skipCall(state: RunState, ready: ReadyCall): void {
 /** A call that was announced before the run paused has its transcript line already; its events belong to each run. */
 function announceCall(state: RunState, ready: ReadyCall): void {
   const { tool_name, id, redacted, parameters_sha256 } = ready
-  state.rawParameters.set(callKey({ tool_call_id: id, parameters_sha256 }), ready.asked.parameters)
+  state.rawParameters.set(callWithParametersKey({ tool_call_id: id, parameters_sha256 }), ready.asked.parameters)
   const facts = { parameters: redacted, parameters_sha256, parameters_redacted: true }
-  const own = declaredAs(ready.declaration)
+  const own = declaredNameField(ready.declaration)
   state.emit('tool_call', { turn: state.turn, tool_name, tool_call_id: id, ...own, ...facts })
   state.toolEvents.push({
     type: 'tool_call',
@@ -117,7 +117,7 @@ function announceCall(state: RunState, ready: ReadyCall): void {
   state.announced = undefined
   if (isAnnounced) {
     // The line of a resumed call is made anew, without a hash of what its bindings made of it.
-    state.rawParameters.set(callKey({ tool_call_id: id }), ready.asked.parameters)
+    state.rawParameters.set(callWithParametersKey({ tool_call_id: id }), ready.asked.parameters)
     return
   }
   const alias = ready.asked.name === tool_name ? {} : { provider_tool_name: ready.asked.name }
@@ -158,7 +158,7 @@ async function settleCall(batch: Batch, ready: ReadyCall, end: CallEnd & { kind:
     state.records.push({ type: 'tool_result_truncated', metadata: { ...end.truncated, ...at } })
     state.emit('tool_result_truncated', { ...end.truncated, ...at, original_result: end.full })
   }
-  state.emit('tool_result', { ...at, success: result.success, ...shownResult(result, ready.declaration) })
+  state.emit('tool_result', { ...at, success: result.success, ...resultForEvent(result, ready.declaration) })
   state.toolEvents.push({
     type: 'tool_result',
     tool_name: ready.tool_name,
@@ -194,10 +194,10 @@ async function recordCallResult({ state, results }: Batch, ready: ReadyCall, end
   })
   if (end.diagnostics !== undefined) {
     const facts = { tool_name: ready.tool_name, tool_call_id: ready.id, turn: state.turn }
-    recordEvent(state, 'tool_result_diagnostics', { ...facts, ...end.diagnostics })
+    recordLoopEvent(state, 'tool_result_diagnostics', { ...facts, ...end.diagnostics })
   }
   state.audits.push(
-    await auditEvent({
+    await createToolAudit({
       turn: state.turn,
       toolName: ready.tool_name,
       toolCallId: ready.id,
@@ -225,12 +225,12 @@ async function consultPolicy(batch: Batch, ready: ReadyCall, result: Fields): Pr
   if (decision === undefined) return
   const facts = { tool_name: ready.tool_name, turn: state.turn, message: decision.message, context: decision.context }
   if (decision.complete) {
-    if (!batch.isCompleteByPolicy) recordEvent(state, 'completion_policy_stop', facts)
+    if (!batch.isCompleteByPolicy) recordLoopEvent(state, 'completion_policy_stop', facts)
     batch.isCompleteByPolicy = true
   } else if (!batch.isCompleteByPolicy && decision.message.trim() !== '') {
     const metadata = { type: 'completion_policy_continue', completion_policy_context: decision.context, hidden: true }
     batch.notes.push(textLine('user', decision.message, metadata))
-    recordEvent(state, 'completion_policy_continue', facts)
+    recordLoopEvent(state, 'completion_policy_continue', facts)
   }
 }
 
@@ -252,7 +252,7 @@ function readRequestedCall(entry: unknown): RequestedCall | undefined {
   }
 }
 
-function waitingCall(call: RequestedCall | undefined, turn: number, position: number): RunState['waiting'] {
+function toWaitingCall(call: RequestedCall | undefined, turn: number, position: number): RunState['waiting'] {
   if (call === undefined) return []
   return [{ name: call.name, parameters: call.parameters, id: call.id ?? `tool-call-${turn}-${position}` }]
 }
@@ -263,8 +263,8 @@ function waitingCall(call: RequestedCall | undefined, turn: number, position: nu
  * The result as the model has it, already cut to size, without values whose keys look like secrets. Nothing of a tool that is
  * marked sensitive, and nothing of one that the caller ran itself: it knows.
  */
-function shownResult(result: ToolResult, declaration: ToolDeclaration | undefined): Fields {
-  const own = declaredName(declaration)
+function resultForEvent(result: ToolResult, declaration: ToolDeclaration | undefined): Fields {
+  const own = readDeclaredName(declaration)
   if (own !== undefined) return { declared_name: own }
   if (declaration?.['sensitive_result'] === true) return {}
   if (!result.success) return { error: result.error ?? 'Tool execution failed.' }

@@ -64,8 +64,8 @@ export function observeTools(events: readonly ToolEvent[], executions: readonly 
   const calls = events
     .filter((event) => event.type === 'tool_call')
     .map((event, index) => {
-      const end = takeFirst(ends, (each) => each.tool_call_id === event.tool_call_id)
-      const execution = takeFirst(done, (each) => each.tool_call_id === event.tool_call_id)
+      const end = takeFirstFitting(ends, (each) => each.tool_call_id === event.tool_call_id)
+      const execution = takeFirstFitting(done, (each) => each.tool_call_id === event.tool_call_id)
       return observeCall(index + 1, event, end, execution)
     })
   return { version: 1, calls }
@@ -77,7 +77,7 @@ function observeCall(
   end: ToolEvent | undefined,
   execution: ToolExecution | undefined,
 ): ObservedCall {
-  const status = observedStatus(end, execution)
+  const status = observedCallStatus(end, execution)
   const keys = Object.keys(execution?.parameters ?? objectOrNoFields(event.metadata?.['parameters'])).toSorted()
   return {
     sequence,
@@ -86,19 +86,19 @@ function observeCall(
     tool_name: execution?.tool_name ?? event.tool_name,
     status,
     arguments: { keys, count: keys.length, redacted: true },
-    ...(status === 'succeeded' ? { result: describeShape(execution?.result['result']) } : {}),
+    ...(status === 'succeeded' ? { result: describeJsonShape(execution?.result['result']) } : {}),
     ...(status === 'failed' ? { error: failed } : {}),
     ...(status === 'rejected' ? { error: rejected } : {}),
   }
 }
 
-function observedStatus(end: ToolEvent | undefined, execution: ToolExecution | undefined): ObservedCall['status'] {
+function observedCallStatus(end: ToolEvent | undefined, execution: ToolExecution | undefined): ObservedCall['status'] {
   if (end?.metadata?.['rejected'] === true) return 'rejected'
   if (execution === undefined || end?.type === 'runtime_tool_pending') return 'pending'
   return execution.result['success'] === true ? 'succeeded' : 'failed'
 }
 
-function describeShape(value: unknown): Fields {
+function describeJsonShape(value: unknown): Fields {
   if (Array.isArray(value)) return { type: 'array', count: value.length }
   if (typeof value === 'string') return { type: 'string', size: new TextEncoder().encode(value).length }
   if (value === null || value === undefined) return { type: 'null' }
@@ -106,7 +106,7 @@ function describeShape(value: unknown): Fields {
 }
 
 /** The first that fits, and only once: call ids may repeat. */
-function takeFirst<T>(list: T[], fits: (item: T) => boolean): T | undefined {
+function takeFirstFitting<T>(list: T[], fits: (item: T) => boolean): T | undefined {
   const index = list.findIndex(fits)
   return index === -1 ? undefined : list.splice(index, 1)[0]
 }
@@ -128,7 +128,7 @@ export type AuditedCall = {
   readonly result: ToolResult
 }
 
-export async function auditEvent(audited: AuditedCall): Promise<ToolAudit> {
+export async function createToolAudit(audited: AuditedCall): Promise<ToolAudit> {
   const { result, source } = audited
   const errorType = result.success ? undefined : result.metadata['error_type']
   return {

@@ -102,22 +102,22 @@ export function readMcpServers(agent: string, given: unknown): readonly McpServe
 }
 
 function readMcpServer(agent: string, entry: unknown, at: string, problems: string[]): readonly McpServer[] {
-  const has = (key: string): boolean => typeof entry === 'object' && entry !== null && key in entry
-  if (has('command') === has('url')) {
+  const hasKey = (key: string): boolean => typeof entry === 'object' && entry !== null && key in entry
+  if (hasKey('command') === hasKey('url')) {
     problems.push(`${at} needs either command (a program) or url (a server)`)
     return []
   }
-  const read = has('command') ? commandSchema.safeParse(entry) : urlSchema.safeParse(entry)
+  const read = hasKey('command') ? commandSchema.safeParse(entry) : urlSchema.safeParse(entry)
   if (!read.success) {
     problems.push(...read.error.issues.map(({ path, message }) => `${[at, ...path].join('.')} ${message}`))
     return []
   }
   const { name, trust, startTimeoutMs, timeoutMs, toolTimeoutsMs } = read.data
   const limits = { startTimeoutMs, timeoutMs, toolTimeoutsMs }
-  return [Object.freeze({ name, agent, isTrusted: trust, ...limits, reach: readReach(read.data) })]
+  return [Object.freeze({ name, agent, isTrusted: trust, ...limits, reach: readServerTransport(read.data) })]
 }
 
-function readReach(read: z.output<typeof commandSchema> | z.output<typeof urlSchema>): McpServer['reach'] {
+function readServerTransport(read: z.output<typeof commandSchema> | z.output<typeof urlSchema>): McpServer['reach'] {
   if ('url' in read) return { kind: 'url', url: read.url, headers: wrapSecrets(read.headers) }
   const { command, args, env, cwd } = read
   return { kind: 'command', command, args, env: wrapSecrets(env), ...(cwd === undefined ? {} : { cwd }) }

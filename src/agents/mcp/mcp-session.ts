@@ -104,7 +104,7 @@ export function createSharedSession(server: McpServer, deps: SharedSessionDeps):
   let failures = 0
   let coolUntil = 0
 
-  const down = (isLoss: boolean, error?: unknown): void => {
+  const markSessionDown = (isLoss: boolean, error?: unknown): void => {
     const isSteady = opened !== undefined && monotonicMs() - opened.at >= steadyMs
     failures = isSteady ? 1 : failures + 1
     // The first break is mended at once: a program that died of one call is there for the next.
@@ -118,28 +118,28 @@ export function createSharedSession(server: McpServer, deps: SharedSessionDeps):
   const openSession = (): Promise<McpSession> => {
     if (opening !== undefined) return opening
     if (stop.signal.aborted || monotonicMs() < coolUntil) return Promise.reject(new McpFailure('unreachable'))
-    const onClosed = (): void => {
-      if (opening === mine) down(true)
+    const markClosedSessionDown = (): void => {
+      if (opening === mine) markSessionDown(true)
     }
     const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(server.startTimeoutMs)])
-    const mine = connect(server, { onClosed, onToolsChanged }, signal)
+    const mine = connect(server, { onClosed: markClosedSessionDown, onToolsChanged }, signal)
     opening = mine
     mine.then(
       (session) => {
         if (opening === mine) opened = { session, at: monotonicMs() }
       },
       (error: unknown) => {
-        if (opening === mine) down(false, error)
+        if (opening === mine) markSessionDown(false, error)
       },
     )
     return mine
   }
-  const giveUp = (session: McpSession): void => {
-    if (opened?.session === session) down(true)
+  const abandonSession = (session: McpSession): void => {
+    if (opened?.session === session) markSessionDown(true)
     void session.close().catch(() => {})
   }
   return {
-    use: (work) => retryOnBrokenSession(openSession, work, giveUp),
+    use: (work) => retryOnBrokenSession(openSession, work, abandonSession),
     async close() {
       stop.abort()
       await opening?.then((session) => session.close()).catch(() => {})

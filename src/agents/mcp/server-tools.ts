@@ -5,7 +5,7 @@ import { asFields, isPlainObject, toJson, trimmedText, truncateToBytes } from '.
 import type { Fields } from '../../lib/json-value.ts'
 import { readDeclaration } from '../tools/declaration.ts'
 import { type RejectedDeclaration, type ToolDeclaration, ToolError } from '../tools/tool.ts'
-import { fingerprint } from '../tools/tool-names.ts'
+import { hashFnv1a } from '../tools/tool-names.ts'
 import type { McpServer } from './mcp-server.ts'
 
 /** A tool of a server. JSON: what a turn was offered is kept in its journal. */
@@ -53,7 +53,7 @@ function assignToolNames(spelled: ReadonlySet<string>, maxLength: number): Reado
     const name = sanitizeToolName(tool)
     const isItsOwn = name === tool || alike.get(name) === 1
     if (isItsOwn && name !== '' && name.length <= maxLength) return [tool, name] as const
-    const end = `_${fingerprint(tool)}`
+    const end = `_${hashFnv1a(tool)}`
     return [tool, `${(name === '' ? 'tool' : name).slice(0, maxLength - end.length)}${end}`] as const
   })
   return new Map(named)
@@ -82,7 +82,7 @@ function toDeclarationFields(server: McpServer, given: Fields): Fields {
   return {
     description: description.slice(0, maxDescription),
     parameters,
-    ...trustedTraits(server, asFields(given['annotations'])),
+    ...readTrustedHints(server, asFields(given['annotations'])),
     timeout_ms: mcpToolTimeout(server, name),
   }
 }
@@ -91,7 +91,7 @@ function mcpToolTimeout({ timeoutMs, toolTimeoutsMs }: McpServer, tool: string):
   return Object.hasOwn(toolTimeoutsMs, tool) ? (toolTimeoutsMs[tool] ?? timeoutMs) : timeoutMs
 }
 
-function trustedTraits({ isTrusted }: McpServer, { readOnlyHint, destructiveHint, idempotentHint }: Fields): Fields {
+function readTrustedHints({ isTrusted }: McpServer, { readOnlyHint, destructiveHint, idempotentHint }: Fields): Fields {
   if (!isTrusted) return { write: true }
   // Reading twice is reading once.
   if (readOnlyHint === true) return { write: false, idempotent: true }
@@ -125,7 +125,7 @@ const maxBytes = 64 * 1024
 const maxBlocks = 256
 
 /** The envelope is explicit: a body with a `success` of its own must not be taken for one. */
-export function callResult(name: string, answer: unknown): Fields {
+export function readCallResult(name: string, answer: unknown): Fields {
   const given = asFields(answer)
   const { content, structuredContent, isError } = given
   if (!Array.isArray(content) && !isPlainObject(structuredContent))
@@ -136,7 +136,7 @@ export function callResult(name: string, answer: unknown): Fields {
     const error = truncateToBytes(words.join('\n') || `${name} failed.`, maxBytes)
     return { success: false, error, metadata: { error_type: 'mcp_tool_error' } }
   }
-  return { success: true, result: boundResultBody(mcpResultBody(blocks, structuredContent)) }
+  return { success: true, result: limitResultBody(mcpResultBody(blocks, structuredContent)) }
 }
 
 /** Structured content says in full what its text repeats; links and other things beside it are kept. */
@@ -156,30 +156,34 @@ function readContentBlock(block: unknown): Fields {
     case 'text':
       return { type: 'text', text: String(given['text'] ?? '') }
     case 'resource_link':
-      return { type: 'resource_link', ...pickTexts(given, ['uri', 'name', 'title', 'description', 'mimeType']) }
+      return { type: 'resource_link', ...pickTextFields(given, ['uri', 'name', 'title', 'description', 'mimeType']) }
     case 'resource': {
       const resource = asFields(given['resource'])
-      return { type: 'resource', ...pickTexts(resource, ['uri', 'mimeType', 'text']), ...omittedData(resource['blob']) }
+      return {
+        type: 'resource',
+        ...pickTextFields(resource, ['uri', 'mimeType', 'text']),
+        ...countOmittedBytes(resource['blob']),
+      }
     }
     case 'image':
     case 'audio':
-      return { type: given['type'], ...pickTexts(given, ['mimeType']), ...omittedData(given['data']) }
+      return { type: given['type'], ...pickTextFields(given, ['mimeType']), ...countOmittedBytes(given['data']) }
     default:
       return { type: 'unsupported' }
   }
 }
 
-function pickTexts(given: Fields, keys: readonly string[]): Fields {
+function pickTextFields(given: Fields, keys: readonly string[]): Fields {
   const found = keys.map((key) => [key, given[key]] as const)
   return Object.fromEntries(found.filter(([, text]) => typeof text === 'string'))
 }
 
 /** Base64 tells a model nothing and fills its context. */
-function omittedData(data: unknown): Fields {
+function countOmittedBytes(data: unknown): Fields {
   return typeof data === 'string' ? { omitted_bytes: Math.floor((data.length * 3) / 4) } : {}
 }
 
-function boundResultBody(body: unknown): unknown {
+function limitResultBody(body: unknown): unknown {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
   const size = new TextEncoder().encode(text).length
   if (size <= maxBytes) return body

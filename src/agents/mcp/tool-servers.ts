@@ -15,7 +15,7 @@ import {
   type SharedSession,
   type SharedSessionDeps,
 } from './mcp-session.ts'
-import { callResult, declareTools, type ServerTool, type ServerTools } from './server-tools.ts'
+import { declareTools, readCallResult, type ServerTool, type ServerTools } from './server-tools.ts'
 
 export type ServerCall = {
   readonly server: McpServer
@@ -47,7 +47,7 @@ const defaultPatienceMs = 10_000
 /** One connection per agent and server: sessions hold state that agents must not share. */
 export function createToolServers({ patienceMs = defaultPatienceMs, ...deps }: ToolServersDeps): ToolServers {
   const links = new Map<McpServer, ServerLink>()
-  const linkToServer = (server: McpServer): ServerLink => {
+  const getServerLink = (server: McpServer): ServerLink => {
     const link = links.get(server) ?? createServerLink(server, deps)
     links.set(server, link)
     return link
@@ -55,7 +55,7 @@ export function createToolServers({ patienceMs = defaultPatienceMs, ...deps }: T
   return {
     prepare(servers) {
       for (const server of servers)
-        void linkToServer(server)
+        void getServerLink(server)
           .tools()
           .catch(() => {})
     },
@@ -64,21 +64,21 @@ export function createToolServers({ patienceMs = defaultPatienceMs, ...deps }: T
       const all = await Promise.all(
         servers.map(
           async (server) =>
-            (await linkToServer(server).toolsInTime(patienceMs, signal)) ?? unavailableServerTools(server),
+            (await getServerLink(server).toolsInTime(patienceMs, signal)) ?? unavailableServerTools(server),
         ),
       )
       return { tools: all.flatMap((each) => each.tools), rejected: all.flatMap((each) => each.rejected) }
     },
     async call({ server, tool, parameters, declaration }, { key, signal, assertHeld }) {
-      const link = linkToServer(server)
+      const link = getServerLink(server)
       try {
-        await assertOffered(link, tool, declaration)
+        await assertToolOffered(link, tool, declaration)
         const answer = await link.use((session) => {
           // Connecting may have taken long. Asked right before the call is written.
           assertHeld()
           return session.callTool({ name: tool, parameters, key }, signal)
         })
-        return callResult(declaration.name, answer)
+        return readCallResult(declaration.name, answer)
       } catch (error) {
         throw isMcpFailure(error) ? mcpCallError(error, declaration) : error
       }
@@ -90,7 +90,7 @@ export function createToolServers({ patienceMs = defaultPatienceMs, ...deps }: T
 }
 
 /** A turn keeps the tools it began with; one that its server has taken back meanwhile is not asked for. */
-async function assertOffered(link: ServerLink, tool: string, { name }: ToolDeclaration): Promise<void> {
+async function assertToolOffered(link: ServerLink, tool: string, { name }: ToolDeclaration): Promise<void> {
   const known = await link.tools().catch((error: unknown) => {
     // A line that breaks while the list is read has carried no call.
     throw isMcpFailure(error) && error.kind === 'lost' ? new McpFailure('unreachable') : error
@@ -167,13 +167,13 @@ function createServerLink(server: McpServer, deps: LinkDeps): ServerLink {
   let retry: ReturnType<typeof setTimeout> | undefined
   let isOver = false
 
-  const tellMissing = (reason: string, code?: string): void => {
+  const logServerMissing = (reason: string, code?: string): void => {
     if (isOver || told === reason) return
     told = reason
     const ms = Math.round(monotonicMs() - missingSince)
     log.warn('mcp_server_unavailable', { ...at, reason, ...(code === undefined ? {} : { code }), ms })
   }
-  const tellThere = (count: number): void => {
+  const logServerAvailable = (count: number): void => {
     isListed = true
     isFailing = false
     if (told !== undefined)
@@ -184,7 +184,7 @@ function createServerLink(server: McpServer, deps: LinkDeps): ServerLink {
     clearTimeout(retry)
     if (isOver) return
     const mine = setTimeout(() => {
-      tools().catch(() => {
+      listServerTools().catch(() => {
         // Too early by a moment, or no connection was tried at all: nothing else would try again.
         if (retry === mine) scheduleRetry(againMs)
       })
@@ -201,7 +201,7 @@ function createServerLink(server: McpServer, deps: LinkDeps): ServerLink {
       if (isListed) missingSince = monotonicMs()
       isListed = false
       isFailing = error !== undefined
-      if (error !== undefined) tellMissing(...unavailableReason(error))
+      if (error !== undefined) logServerMissing(...toUnavailableReason(error))
       else if (told === undefined) {
         told = 'lost'
         log.warn('mcp_server_lost', at)
@@ -209,14 +209,14 @@ function createServerLink(server: McpServer, deps: LinkDeps): ServerLink {
       scheduleRetry(coolMs)
     },
   })
-  const tools = (): Promise<ServerTools> => {
+  const listServerTools = (): Promise<ServerTools> => {
     if (listing !== undefined) return listing
     const mine = fetchServerTools(server, shared, deps)
     listing = mine
     listedAt = monotonicMs()
     mine.then(
       (found) => {
-        if (listing === mine) tellThere(found.tools.length)
+        if (listing === mine) logServerAvailable(found.tools.length)
       },
       () => {
         if (listing === mine) listing = undefined
@@ -226,15 +226,15 @@ function createServerLink(server: McpServer, deps: LinkDeps): ServerLink {
   }
   return {
     use: shared.use,
-    tools,
+    tools: listServerTools,
     async toolsInTime(maxMs, signal) {
-      const asked = tools()
+      const asked = listServerTools()
       const patienceMs = isFailing ? Math.min(shortPatienceMs, maxMs) : maxMs
       const timeoutMs = Math.max(0, patienceMs - (monotonicMs() - listedAt))
       try {
         const end = await runWithDeadline(() => asked, { signal, timeoutMs })
         if (end.kind === 'done') return end.value
-        if (told === undefined) tellMissing('starting')
+        if (told === undefined) logServerMissing('starting')
       } catch (error) {
         if (signal.aborted) throw error
       }
@@ -249,7 +249,7 @@ function createServerLink(server: McpServer, deps: LinkDeps): ServerLink {
   }
 }
 
-function unavailableReason(error: unknown): [reason: string, code?: string] {
+function toUnavailableReason(error: unknown): [reason: string, code?: string] {
   if (!isMcpFailure(error)) return ['no_answer']
   return error.code === undefined ? [error.kind] : [error.kind, String(error.code)]
 }

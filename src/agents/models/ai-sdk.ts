@@ -2,7 +2,7 @@
 // like one stays text.
 import type { LanguageModel as SdkModel, streamText, ToolSet } from 'ai'
 import type { RequestedCall, ToolDeclaration } from '../tools/tool.ts'
-import { providerSafeName } from '../tools/tool-names.ts'
+import { toProviderSafeName } from '../tools/tool-names.ts'
 import { loadSdk, type Sdk } from './load-sdk.ts'
 import type { LanguageModel, Model, ModelRequest, ModelTurn } from './model.ts'
 import { loadPictures, toModelMessages } from './model-messages.ts'
@@ -24,13 +24,13 @@ export function aiSdkModel(model: LanguageModel, options: AiSdkOptions = {}): Mo
     const sdk = await loadSdk()
     const names = providerToolNames(request.tools)
     const pictures = await loadPictures(request)
-    const silence = watchSilence(options.modelTimeoutMs ?? defaultTimeoutMs)
+    const silence = createSilenceLimit(options.modelTimeoutMs ?? defaultTimeoutMs)
     const stream = sdk.streamText({
       // The very object that a provider of the SDK made.
       model: model as SdkModel,
       ...(request.system === undefined ? {} : { system: request.system }),
-      messages: toModelMessages(request.messages, (name) => names.get(name) ?? providerSafeName(name), pictures),
-      tools: toolSet(sdk, request.tools, names),
+      messages: toModelMessages(request.messages, (name) => names.get(name) ?? toProviderSafeName(name), pictures),
+      tools: toSdkToolSet(sdk, request.tools, names),
       ...outputOption(sdk, request),
       maxRetries: 0,
       abortSignal: AbortSignal.any([request.signal, silence.signal]),
@@ -78,12 +78,12 @@ async function collectModelTurn(
         usage = tokenUsage(part.totalUsage)
         break
       case 'error':
-        throw hasBegun && isUnfinished(part.error) ? streamCutOff() : part.error
+        throw hasBegun && isUnfinished(part.error) ? streamCutOffError() : part.error
       case 'abort':
         throw silence.signal.aborted ? silence.signal.reason : new DOMException('the turn was stopped', 'AbortError')
     }
   }
-  if (!isFinished) throw streamCutOff()
+  if (!isFinished) throw streamCutOffError()
   if (metadata['finish_reason'] === 'content-filter' && content === '' && calls.length === 0)
     return { failure: contentFiltered, usage, request_metadata: metadata }
   return { content, tool_calls: calls, usage, request_metadata: metadata }
@@ -97,7 +97,7 @@ const contentFiltered = {
 } as const
 
 /** A stream that just ends was cut; half an answer must not pass for a whole one. */
-function streamCutOff(): TypeError {
+function streamCutOffError(): TypeError {
   return new TypeError('terminated: the stream ended before the answer did')
 }
 
@@ -108,7 +108,7 @@ function isUnfinished(error: unknown): boolean {
 
 type Silence = { readonly signal: AbortSignal; readonly broken: () => void; readonly end: () => void }
 
-function watchSilence(maxMs: number): Silence {
+function createSilenceLimit(maxMs: number): Silence {
   const stop = new AbortController()
   const startSilenceTimer = () =>
     setTimeout(() => stop.abort(new DOMException('the model said nothing', 'TimeoutError')), maxMs)
@@ -139,7 +139,7 @@ function toRequestedCall(part: CallPart): RequestedCall {
   }
 }
 
-function toolSet(sdk: Sdk, tools: readonly ToolDeclaration[], names: ReadonlyMap<string, string>): ToolSet {
+function toSdkToolSet(sdk: Sdk, tools: readonly ToolDeclaration[], names: ReadonlyMap<string, string>): ToolSet {
   const entries = tools.map((declared) => [
     names.get(declared.name) ?? declared.name,
     sdk.tool({ description: declared.description, inputSchema: sdk.jsonSchema(parametersSchema(declared)) }),
@@ -153,7 +153,7 @@ function parametersSchema({ parameters }: ToolDeclaration): Record<string, unkno
 
 function providerToolNames(tools: readonly ToolDeclaration[]): ReadonlyMap<string, string> {
   return new Map(
-    tools.map((declared) => [declared.name, declared.provider_safe_name ?? providerSafeName(declared.name)]),
+    tools.map((declared) => [declared.name, declared.provider_safe_name ?? toProviderSafeName(declared.name)]),
   )
 }
 

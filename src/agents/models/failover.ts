@@ -31,7 +31,7 @@ const defaultRetries: RetryPolicy = {
   sleep,
 }
 
-export function withRetries(model: Model, changes: Partial<RetryPolicy> = {}): Model {
+export function addRetries(model: Model, changes: Partial<RetryPolicy> = {}): Model {
   const policy = { ...defaultRetries, ...changes }
   return async (request) => {
     let hasShown = false
@@ -60,7 +60,7 @@ export function withRetries(model: Model, changes: Partial<RetryPolicy> = {}): M
         const waitMs = retryDelayMs(attempt, policy, retryAfterSeconds)
         const isSilent = policy.hasFallback === true && failure.type === 'timeout'
         if (hasShown || isSilent || attempt >= policy.attempts || waitMs > policy.maxMs) {
-          if (patience === 'long') throw modelUnavailable(failure, error)
+          if (patience === 'long') throw modelUnavailableError(failure, error)
           policy.onFailure?.(error)
           return { failure: told }
         }
@@ -74,7 +74,7 @@ export function withRetries(model: Model, changes: Partial<RetryPolicy> = {}): M
 }
 
 /** What the provider said about when to come back goes along: the turn waits at least that long. */
-function modelUnavailable({ message, type, retryAfterSeconds }: Classified, cause: unknown): GatewayError {
+function modelUnavailableError({ message, type, retryAfterSeconds }: Classified, cause: unknown): GatewayError {
   return new GatewayError('provider_unavailable', `[agent] ${message} The turn waits for it.`, {
     retryable: true,
     details: { type, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) },
@@ -123,15 +123,15 @@ const kinds = {
 
 function classifyFailure(error: unknown): Classified {
   if (isCallError(error)) return classifyByStatus(error)
-  if (isAbort(error)) return toClassified(kinds.timeout)
-  if (isToldInStream(error)) return classifyByMessage(error)
+  if (isAbort(error)) return toClassifiedFailure(kinds.timeout)
+  if (isStreamProviderError(error)) return classifyByMessage(error)
   if (!(error instanceof Error)) return classifyByMessage(asFields(error))
   // The SDK's errors for what it could not read.
   if (/^AI_(InvalidResponseData|JSONParse|TypeValidation|EmptyResponseBody)/.test(error.name))
-    return toClassified(kinds.invalid_response)
+    return toClassifiedFailure(kinds.invalid_response)
   // fetch throws a TypeError for every broken connection, before and in the middle of an answer.
   const isNetwork = error instanceof TypeError || /fetch|network|socket|terminated|ECONN/i.test(String(error))
-  return toClassified(isNetwork ? kinds.network : { ...kinds.provider_error, patience: 'none' })
+  return toClassifiedFailure(isNetwork ? kinds.network : { ...kinds.provider_error, patience: 'none' })
 }
 
 /** The SDK's error for an answer that is none, by its shape: the SDK itself is loaded where it is used. */
@@ -148,8 +148,8 @@ function isCallError(error: unknown): error is CallError {
 function classifyByStatus(error: CallError): Classified {
   const { statusCode: status, responseBody: body = '' } = error
   // A success that could not be read to its end is a broken line.
-  if (status === undefined || status < 400) return toClassified(kinds.network)
-  return toClassified(
+  if (status === undefined || status < 400) return toClassifiedFailure(kinds.network)
+  return toClassifiedFailure(
     failureKindByStatus(status, body),
     String(status),
     readRetryAfter(error.responseHeaders?.['retry-after']),
@@ -170,7 +170,7 @@ function failureKindByStatus(status: number, body: string): Kind {
 /** What a provider says in the middle of an answer, after a status of 200. */
 type Told = { readonly [key in 'code' | 'type' | 'message' | 'statusCode']?: unknown }
 
-function isToldInStream(error: unknown): error is Error & Told {
+function isStreamProviderError(error: unknown): error is Error & Told {
   return error instanceof Error && error.name === 'AI_StreamProviderError'
 }
 
@@ -178,11 +178,13 @@ function classifyByMessage({ code, type, message, statusCode }: Told): Classifie
   const words = [code, type, message].filter((word) => typeof word === 'string').join(' ')
   const status = Number(statusCode ?? code)
   if (Number.isInteger(status) && status >= 400 && status < 600)
-    return toClassified(failureKindByStatus(status, words), `${status}`)
-  if (isContextTooLong(words)) return toClassified(kinds.context_length)
-  if (/insufficient_quota|billing/i.test(words)) return toClassified(kinds.quota)
-  if (/rate.?limit/i.test(words)) return toClassified(kinds.rate_limit)
-  return toClassified(/overloaded|server_error|unavailable|timeout/i.test(words) ? kinds.provider_error : unexplained)
+    return toClassifiedFailure(failureKindByStatus(status, words), `${status}`)
+  if (isContextTooLong(words)) return toClassifiedFailure(kinds.context_length)
+  if (/insufficient_quota|billing/i.test(words)) return toClassifiedFailure(kinds.quota)
+  if (/rate.?limit/i.test(words)) return toClassifiedFailure(kinds.rate_limit)
+  return toClassifiedFailure(
+    /overloaded|server_error|unavailable|timeout/i.test(words) ? kinds.provider_error : unexplained,
+  )
 }
 
 const unexplained: Kind = { ...kinds.provider_error, patience: 'short' }
@@ -194,7 +196,7 @@ function isContextTooLong(text: string): boolean {
   )
 }
 
-function toClassified(kind: Kind, code?: string, retryAfterSeconds?: number): Classified {
+function toClassifiedFailure(kind: Kind, code?: string, retryAfterSeconds?: number): Classified {
   return {
     ...kind,
     retryable: kind.patience !== 'none',
@@ -236,7 +238,7 @@ const restMs = 60_000
 /** Nothing about the request is wrong, but this model will not answer it. What is wrong with the request is so everywhere. */
 const awayTypes: ReadonlySet<string> = new Set(['authentication', 'quota', 'not_found'])
 
-export function createBreaker(monotonicMs: () => number): Breaker {
+export function createModelBreaker(monotonicMs: () => number): Breaker {
   return { restUntil: new Map(), monotonicMs }
 }
 
@@ -245,30 +247,30 @@ export function modelName(model: LanguageModel | Model, place: number): string {
   return typeof model === 'function' ? `model ${place + 1}` : `${model.provider}/${model.modelId}`
 }
 
-export function withFallback(
+export function addFallback(
   models: readonly NamedModel[],
   { restUntil, monotonicMs }: Breaker,
   onSwitch: (change: ModelSwitch) => void,
 ): Model {
   const [only, ...others] = models
   if (only !== undefined && others.length === 0) return only.model
-  const isResting = (place: number): boolean => monotonicMs() < (restUntil.get(place) ?? 0)
+  const isModelResting = (place: number): boolean => monotonicMs() < (restUntil.get(place) ?? 0)
   return async (request) => {
     let hasShown = false
     const { onDelta } = request
-    const passDelta = (delta: string): void => {
+    const forwardDelta = (delta: string): void => {
       hasShown = true
       onDelta?.(delta)
     }
-    const watched = onDelta === undefined ? request : { ...request, onDelta: passDelta }
-    const rested = [...models.entries()].filter(([place]) => !isResting(place))
+    const watched = onDelta === undefined ? request : { ...request, onDelta: forwardDelta }
+    const rested = [...models.entries()].filter(([place]) => !isModelResting(place))
     const order = rested.length === 0 ? [...models.entries()] : rested
     let last: (() => ModelTurn) | undefined
     for (const [index, [place, { name, model }]] of order.entries()) {
       const wasAway = restUntil.has(place)
       // While it is asked whether it is back, the others go on without it.
       if (wasAway) restUntil.set(place, monotonicMs() + restMs)
-      const end = await tryModel(model, watched)
+      const end = await askModelCatchingFailure(model, watched)
       if (end.kind === 'answered') {
         restUntil.delete(place)
         if (wasAway && place === 0) onSwitch({ from: models[1]?.name ?? '', to: name, reason: 'back' })
@@ -291,7 +293,7 @@ type Asked =
   | { readonly kind: 'answered'; readonly turn: ModelTurn }
   | { readonly kind: 'away' | 'refusing'; readonly reason: string; readonly raise: () => ModelTurn }
 
-async function tryModel(model: Model, request: Parameters<Model>[0]): Promise<Asked> {
+async function askModelCatchingFailure(model: Model, request: Parameters<Model>[0]): Promise<Asked> {
   try {
     const turn = await model(request)
     const reason = turn.failure?.type
@@ -299,9 +301,9 @@ async function tryModel(model: Model, request: Parameters<Model>[0]): Promise<As
     return { kind: 'refusing', reason, raise: () => turn }
   } catch (error) {
     if (request.signal.aborted || !isGatewayError(error, 'provider_unavailable')) throw error
-    const raise = (): never => {
+    const rethrowModelError = (): never => {
       throw error
     }
-    return { kind: 'away', reason: String(error.details['type'] ?? 'unavailable'), raise }
+    return { kind: 'away', reason: String(error.details['type'] ?? 'unavailable'), raise: rethrowModelError }
   }
 }

@@ -22,7 +22,7 @@ export function toModelMessages(
   for (const message of messages) {
     switch (message.type) {
       case 'tool_call':
-        addCall(out, callPart(message, safeName), turn === message.payload['turn'])
+        addToolCall(out, callPart(message, safeName), turn === message.payload['turn'])
         turn = message.payload['turn']
         break
       case 'tool_result':
@@ -31,7 +31,7 @@ export function toModelMessages(
       case 'text':
       case 'multimodal_part':
       case 'final_result':
-        addText(out, message, pictures)
+        addTextMessage(out, message, pictures)
         // Text of the same turn stands before its calls; after a message of another speaker a new turn begins.
         turn = undefined
         break
@@ -51,24 +51,24 @@ export function toModelMessages(
 }
 
 /** The transcript has each call beside its result; a provider wants all calls of a turn before all of their results. */
-function addCall(out: ModelMessage[], part: AssistantPart, isSameTurn: boolean): void {
+function addToolCall(out: ModelMessage[], part: AssistantPart, isSameTurn: boolean): void {
   const calls = out.at(-2)
   if (isSameTurn && out.at(-1)?.role === 'tool' && calls?.role === 'assistant' && Array.isArray(calls.content))
     calls.content.push(part)
   else addAssistant(out, part)
 }
 
-function addText(out: ModelMessage[], message: Envelope, pictures: ReadonlyMap<string, LoadedPicture>): void {
+function addTextMessage(out: ModelMessage[], message: Envelope, pictures: ReadonlyMap<string, LoadedPicture>): void {
   const text = envelopeText(message)
   if (text === '') return
   if (message.role === 'assistant') addAssistant(out, { type: 'text', text })
   else if (message.role === 'system') out.push({ role: 'user', content: `[note] ${text}` })
-  else out.push({ role: 'user', content: withPictures(text, message, pictures) })
+  else out.push({ role: 'user', content: addPictures(text, message, pictures) })
 }
 
 type UserContent = Extract<ModelMessage, { role: 'user' }>['content']
 
-function withPictures(text: string, { payload }: Envelope, pictures: ReadonlyMap<string, LoadedPicture>): UserContent {
+function addPictures(text: string, { payload }: Envelope, pictures: ReadonlyMap<string, LoadedPicture>): UserContent {
   const shown = payloadPictures(payload).flatMap(({ id }) => pictures.get(id) ?? [])
   if (shown.length === 0) return text
   const files = shown.map(({ mime, bytes }) => ({ type: 'file' as const, data: bytes, mediaType: mime }))

@@ -41,7 +41,7 @@ export function openAiCompatible(options: OpenAiCompatibleOptions, keyName = 'ap
   const { baseUrl, model, apiKey, structuredOutputs = false, fetch } = options
   let loading: Promise<LoadedModel> | undefined
   // The provider's package is loaded by the first question to the model, not by the configuration that names one.
-  const load = (): Promise<LoadedModel> => {
+  const loadProvider = (): Promise<LoadedModel> => {
     loading ??= loadSdk().then(({ createOpenAICompatible }) =>
       createOpenAICompatible({
         name: 'openai-compatible',
@@ -59,8 +59,8 @@ export function openAiCompatible(options: OpenAiCompatibleOptions, keyName = 'ap
     provider: 'openai-compatible.chat',
     modelId: model,
     supportedUrls: {},
-    doGenerate: async (request) => (await load()).doGenerate(request),
-    doStream: async (request) => (await load()).doStream(request),
+    doGenerate: async (request) => (await loadProvider()).doGenerate(request),
+    doStream: async (request) => (await loadProvider()).doStream(request),
   }
   const host = URL.canParse(baseUrl) ? new URL(baseUrl).host : baseUrl
   probes.set(made, { name: `${model} at ${host}`, probe: ({ signal }) => probeModelServer(options, keyName, signal) })

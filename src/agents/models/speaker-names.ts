@@ -13,30 +13,30 @@ export type Speakers = {
   readonly mark: () => Promise<string>
 }
 
-export function withSpeakers(model: Model, { isRoom, mark: readMark }: Speakers): Model {
+export function nameSpeakersForModel(model: Model, { isRoom, mark: readMark }: Speakers): Model {
   return async (request) => {
     if (!hasSeveralSpeakers(request.messages, isRoom)) return model(request)
     const mark = await readMark()
     const { lines: messages, note } = nameSpeakers(request.messages, { isRoom, mark })
     const system = [request.system, note].filter((text) => text !== undefined).join('\n\n')
     const { onDelta } = request
-    if (onDelta === undefined) return jsonWithoutMark(await model({ ...request, messages, system }), mark)
-    const shown = deltasWithoutMark(onDelta, mark)
+    if (onDelta === undefined) return removeMarkInJson(await model({ ...request, messages, system }), mark)
+    const shown = createMarkFilter(onDelta, mark)
     const turn = await model({ ...request, messages, system, onDelta: shown.add })
     shown.end()
     // A model that repeats the mark would tell it to all people in the room.
-    return jsonWithoutMark(turn, mark)
+    return removeMarkInJson(turn, mark)
   }
 }
 
 /** The mark may come in pieces: what could become one is held back until it is known. */
-function deltasWithoutMark(show: (delta: string) => void, mark: string) {
+function createMarkFilter(show: (delta: string) => void, mark: string) {
   const whole = new RegExp(mark, 'gi')
   let held = ''
   return {
     add(delta: string): void {
       const text = `${held}${delta}`.replace(whole, '[removed]')
-      const begun = longestMarkPrefix(text.toLowerCase(), mark)
+      const begun = countMarkPrefixAtEnd(text.toLowerCase(), mark)
       held = begun === 0 ? '' : text.slice(-begun)
       const rest = text.slice(0, text.length - begun)
       if (rest !== '') show(rest)
@@ -49,7 +49,7 @@ function deltasWithoutMark(show: (delta: string) => void, mark: string) {
 }
 
 /** How many characters at the end of the text may be the beginning of a mark. */
-function longestMarkPrefix(text: string, mark: string): number {
+function countMarkPrefixAtEnd(text: string, mark: string): number {
   for (let length = Math.min(mark.length - 1, text.length); length > 0; length -= 1)
     if (mark.startsWith(text.slice(-length))) return length
   return 0
@@ -86,26 +86,26 @@ export function hasSeveralSpeakers(lines: readonly Envelope[], isRoom: boolean):
 export function nameSpeakers(lines: readonly Envelope[], { isRoom, mark }: Room): NamedLines {
   if (!hasSeveralSpeakers(lines, isRoom)) return { lines }
   const how = lines.some(isAmbientLine) ? `${speakerNote(mark)} ${ambientNote(mark)}` : speakerNote(mark)
-  return { lines: lines.map((line) => withSpeakerName(line, mark)), note: how }
+  return { lines: lines.map((line) => addSpeakerName(line, mark)), note: how }
 }
 
 /** Characters that are not seen, between which a mark could hide. */
 const unseen = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu
 
 /** The mark in any width or case, with or without unseen characters in it, does not stay in anything that is not ours. */
-export function withoutMark(text: string, mark: string): string {
-  const folded = foldText(text)
+export function removeMark(text: string, mark: string): string {
+  const folded = foldForComparison(text)
   return folded.toLowerCase().includes(mark) ? folded.replace(new RegExp(mark, 'gi'), '[removed]') : text
 }
 
 /** The same in every string of what is JSON. */
-export function jsonWithoutMark<T>(value: T, mark: string): T {
+export function removeMarkInJson<T>(value: T, mark: string): T {
   const text = JSON.stringify(value)
-  if (text === undefined || !foldText(text).toLowerCase().includes(mark)) return value
-  return JSON.parse(text, (_, each) => (typeof each === 'string' ? withoutMark(each, mark) : each)) as T
+  if (text === undefined || !foldForComparison(text).toLowerCase().includes(mark)) return value
+  return JSON.parse(text, (_, each) => (typeof each === 'string' ? removeMark(each, mark) : each)) as T
 }
 
-function foldText(text: string): string {
+function foldForComparison(text: string): string {
   return text.normalize('NFKC').replace(unseen, '')
 }
 
@@ -113,29 +113,29 @@ function isAmbientLine({ metadata }: Envelope): boolean {
   return metadata['ambient'] === true
 }
 
-function withSpeakerName(line: Envelope, mark: string): Envelope {
-  const clean = lineWithoutMark(line, mark)
+function addSpeakerName(line: Envelope, mark: string): Envelope {
+  const clean = removeMarkInLine(line, mark)
   const address = speakerAddress(line)
   if (address === undefined || typeof clean.content !== 'string' || clean.content === '') return clean
-  const name = withoutMark(cleanName(String(lineSender(line)['display_name'] ?? '')), mark).slice(0, maxNameLength)
+  const name = removeMark(cleanName(String(readLineSender(line)['display_name'] ?? '')), mark).slice(0, maxNameLength)
   const who = name === '' ? '' : `${JSON.stringify(name.toWellFormed())} `
   const how = isAmbientLine(line) ? 'overheard from' : 'from'
-  return { ...clean, content: `[${mark} ${how} ${who}<${withoutMark(address, mark)}>]\n${clean.content}` }
+  return { ...clean, content: `[${mark} ${how} ${who}<${removeMark(address, mark)}>]\n${clean.content}` }
 }
 
 /** Results of tools and answers of models are checked as well: either may have been brought to tell it. */
-function lineWithoutMark(line: Envelope, mark: string): Envelope {
+function removeMarkInLine(line: Envelope, mark: string): Envelope {
   const { content, payload } = line
-  return { ...line, content: jsonWithoutMark(content, mark), payload: jsonWithoutMark(payload, mark) }
+  return { ...line, content: removeMarkInJson(content, mark), payload: removeMarkInJson(payload, mark) }
 }
 
 /** Of a person's own words only: results and notes stand in the user's place too, and no person said them. */
 function speakerAddress(line: Envelope): string | undefined {
   if (line.role !== 'user' || (line.type !== 'text' && line.type !== 'multimodal_part')) return undefined
   // The gateway makes an address of what the platform has verified; without its brackets it stays one word.
-  return trimmedText(lineSender(line)['address'])?.replace(/[<>\s\]]/g, '')
+  return trimmedText(readLineSender(line)['address'])?.replace(/[<>\s\]]/g, '')
 }
 
-function lineSender(line: Envelope): Fields {
+function readLineSender(line: Envelope): Fields {
   return asFields(line.metadata['sender'])
 }

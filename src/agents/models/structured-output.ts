@@ -19,19 +19,19 @@ const told = {
   structured_output_schema_mismatch: "The model's JSON does not fit its schema.",
 } as const
 
-export function withOutputForm(model: Model, { faultsOf }: Pick<OutputForm, 'faultsOf'>): Model {
+export function requireStructuredAnswer(model: Model, { faultsOf }: Pick<OutputForm, 'faultsOf'>): Model {
   return async (request) => {
-    const asked = { ...request, system: withFormInstructions(request) }
+    const asked = { ...request, system: addSchemaInstructions(request) }
     const first = await model(asked)
     if (first.failure !== undefined) return first
     const reading = await readStructuredAnswer(first.content, faultsOf)
-    if ('parsed' in reading) return withParsedOutput(first, reading.parsed)
+    if ('parsed' in reading) return addParsedOutput(first, reading.parsed)
     const again = [textLine('assistant', first.content ?? ''), textLine('user', reading.note, { hidden: true })]
     const second = await model({ ...asked, messages: [...request.messages, ...again] })
     const usage = addUsage(first.usage ?? {}, second.usage ?? {})
     if (second.failure !== undefined) return { ...second, usage }
     const last = await readStructuredAnswer(second.content, faultsOf)
-    if ('parsed' in last) return withParsedOutput({ ...second, usage }, last.parsed)
+    if ('parsed' in last) return addParsedOutput({ ...second, usage }, last.parsed)
     const { request_metadata } = second
     return {
       usage,
@@ -42,7 +42,7 @@ export function withOutputForm(model: Model, { faultsOf }: Pick<OutputForm, 'fau
 }
 
 /** Not every server is told the schema by its protocol; in words every one is. */
-function withFormInstructions({ system, structuredOutput }: ModelRequest): string {
+function addSchemaInstructions({ system, structuredOutput }: ModelRequest): string {
   const form = `Answer with JSON only, no other words, that fits this JSON Schema:\n${JSON.stringify(structuredOutput?.schema ?? {})}`
   return system === undefined ? form : `${system}\n\n${form}`
 }
@@ -65,7 +65,7 @@ function stripCodeFence(text: string): string {
   return /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/.exec(text)?.[1] ?? text
 }
 
-function withParsedOutput(turn: ModelTurn, parsed: unknown): ModelTurn {
+function addParsedOutput(turn: ModelTurn, parsed: unknown): ModelTurn {
   const diagnostics = { status: 'parsed', parser: 'json', valid: true }
   return { ...turn, content: JSON.stringify(parsed), structured_output: { parsed, diagnostics } }
 }
@@ -81,7 +81,7 @@ type OutputForm = {
   readonly faultsOf: (value: unknown) => Promise<readonly string[]>
 }
 
-export function outputForm(slug: string, given: OutputSchema): OutputForm {
+export function readOutputForm(slug: string, given: OutputSchema): OutputForm {
   const zod = isZodOutputSchema(given) ? given : undefined
   const schema = zod === undefined ? given : outputJsonSchema(zod)
   if (!isPlainObject(schema))

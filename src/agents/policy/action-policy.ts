@@ -4,7 +4,7 @@
 import { asFields, ownField, textList, trimmedText } from '../../lib/index.ts'
 import type { Fields } from '../../lib/json-value.ts'
 import type { ToolDeclaration } from '../tools/tool.ts'
-import { declaredName } from '../tools/tool-names.ts'
+import { readDeclaredName } from '../tools/tool-names.ts'
 import { toolCategories } from './tool-policy.ts'
 
 export type ActionPolicy = 'direct' | 'preview' | 'forbidden'
@@ -40,26 +40,26 @@ export function readActionPolicy(value: unknown, otherwise: unknown = null): Act
 }
 
 export function resolveAction(request: ActionRequest): ActionPolicy {
-  return ruleOnAction(request).policy
+  return resolveActionRuling(request).policy
 }
 
 /** The same with what decided: the run's or the agent's policy, a provider, the tool itself, its approval terms, or its caller. */
-export function ruleOnAction(request: ActionRequest): ActionRuling {
+export function resolveActionRuling(request: ActionRequest): ActionRuling {
   if (request.toolName === '') return { policy: 'direct', rule: undefined }
-  const ours = trustedAction(request)
+  const ours = resolveTrustedRuling(request)
   const { outside } = request
   if (outside === undefined) return ours
   if (textList(outside['deny'] ?? []).includes(request.toolName)) return { policy: 'forbidden', rule: 'caller' }
-  const theirs = fromPolicy(outside['action_policy'], request) ?? 'direct'
+  const theirs = readPolicyForTool(outside['action_policy'], request) ?? 'direct'
   return strictness.indexOf(ours.policy) >= strictness.indexOf(theirs) ? ours : { policy: theirs, rule: 'caller' }
 }
 
-function trustedAction(request: ActionRequest): ActionRuling {
+function resolveTrustedRuling(request: ActionRequest): ActionRuling {
   const { tool, mode = 'chat', actionPolicy, agentActionPolicy } = request
   if (request.deny?.includes(request.toolName)) return { policy: 'forbidden', rule: 'run' }
   const rules: readonly (readonly [string, () => ActionPolicy | null])[] = [
-    [actionPolicy === undefined ? 'agent' : 'run', () => fromPolicy(actionPolicy ?? agentActionPolicy, request)],
-    ['provider', () => fromProviders(request)],
+    [actionPolicy === undefined ? 'agent' : 'run', () => readPolicyForTool(actionPolicy ?? agentActionPolicy, request)],
+    ['provider', () => askPolicyProviders(request)],
     ['tool', () => readActionPolicy(tool?.['action_policy'])],
     ['tool', () => readActionPolicy(tool?.[`action_policy_${mode}`])],
     // Terms on which a person is asked are a wish to have them asked.
@@ -72,10 +72,10 @@ function trustedAction(request: ActionRequest): ActionRuling {
   return { policy: 'direct', rule: undefined }
 }
 
-function fromPolicy(policy: unknown, { toolName, tool }: ActionRequest): ActionPolicy | null {
+function readPolicyForTool(policy: unknown, { toolName, tool }: ActionRequest): ActionPolicy | null {
   const given = asFields(policy)
   const byName = asFields(given['tools'])
-  const own = declaredName(tool)
+  const own = readDeclaredName(tool)
   const named = readActionPolicy(ownField(byName, toolName) ?? (own && ownField(byName, `client/${own}`)))
   if (named !== null) return named
   const categories = tool === undefined ? [] : toolCategories(tool)
@@ -86,7 +86,7 @@ function fromPolicy(policy: unknown, { toolName, tool }: ActionRequest): ActionP
   return null
 }
 
-function fromProviders(request: ActionRequest): ActionPolicy | null {
+function askPolicyProviders(request: ActionRequest): ActionPolicy | null {
   for (const provider of request.providers ?? []) {
     try {
       const policy = readActionPolicy(provider(request))

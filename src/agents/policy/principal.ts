@@ -33,18 +33,18 @@ export function isAutonomous(principal: Fields | undefined): boolean {
 }
 
 /** What may be shown: never token ids, owner keys, claims, bindings or lists of capabilities. */
-export function safePrincipal(principal: Fields): Fields {
+export function principalForDisplay(principal: Fields): Fields {
   const shown = safeKeys.map((key) => [key, ownField(principal, key)] as const)
   const scalars = shown.filter(([, value]) => ['string', 'number'].includes(typeof value))
   return {
     schema_version: 1,
     ...Object.fromEntries(scalars),
-    has_conversation_owner: isNotEmpty(principal['owner_key']),
+    has_conversation_owner: isNotBlank(principal['owner_key']),
     has_capability_ceiling: Object.keys(asFields(principal['capability_ceiling'])).length > 0,
     has_caller_context: Object.keys(asFields(principal['caller_context'])).length > 0,
   }
 }
 
-function isNotEmpty(value: unknown): boolean {
+function isNotBlank(value: unknown): boolean {
   return value !== undefined && value !== null && value !== ''
 }

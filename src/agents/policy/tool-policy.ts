@@ -3,7 +3,7 @@
 import { asFields, ownField, textList, trimmedText } from '../../lib/index.ts'
 import type { Fields } from '../../lib/json-value.ts'
 import type { ToolDeclaration } from '../tools/tool.ts'
-import { declaredName } from '../tools/tool-names.ts'
+import { readDeclaredName } from '../tools/tool-names.ts'
 import { actingPrincipal, isAutonomous } from './principal.ts'
 
 type ToolPolicy = {
@@ -26,7 +26,7 @@ type ToolPolicy = {
 export function readToolPolicy(value: unknown): ToolPolicy {
   const given = asFields(value)
   const policyList = (key: string) => textList(given[key] ?? [])
-  const listOrAll = (key: string) => (given[key] === 'all' ? ['*'] : policyList(key))
+  const readListOrAll = (key: string) => (given[key] === 'all' ? ['*'] : policyList(key))
   return {
     mode: readMode(given['mode']),
     tools: policyList('tools'),
@@ -35,21 +35,21 @@ export function readToolPolicy(value: unknown): ToolPolicy {
     deny: policyList('deny'),
     mandatory_tools: policyList('mandatory_tools'),
     mandatory_categories: policyList('mandatory_categories'),
-    runtime_tools: listOrAll('runtime_tools'),
+    runtime_tools: readListOrAll('runtime_tools'),
     runtime_categories: policyList('runtime_categories'),
-    sensitive_results: listOrAll('sensitive_results'),
+    sensitive_results: readListOrAll('sensitive_results'),
     allow_write_tools: given['allow_write_tools'] === true,
   }
 }
 
 /** Whether the lists of a policy's mode name the tool. */
 function isToolListed(policy: Pick<ToolPolicy, 'tools' | 'categories'>, tool: ToolDeclaration): boolean {
-  return isToolNamed(policy.tools, tool) || hasCategory(tool, policy.categories)
+  return isToolNamed(policy.tools, tool) || hasToolCategory(tool, policy.categories)
 }
 
 /** By name, or by a pattern such as `shop/*`. A caller's tool also as `client/` and what the caller calls it. */
 export function isToolNamed(names: readonly string[], tool: ToolDeclaration): boolean {
-  const own = declaredName(tool)
+  const own = readDeclaredName(tool)
   return names.some(
     (name) => matchesWildcard(name, tool.name) || (own !== undefined && matchesWildcard(name, `client/${own}`)),
   )
@@ -57,7 +57,7 @@ export function isToolNamed(names: readonly string[], tool: ToolDeclaration): bo
 
 /** The same among names that only a caller's tools can have: the caller's word alone is enough. */
 function isNamedRuntime(names: readonly string[], tool: ToolDeclaration): boolean {
-  const own = declaredName(tool)
+  const own = readDeclaredName(tool)
   return isToolNamed(names, tool) || (own !== undefined && names.some((name) => matchesWildcard(name, own)))
 }
 
@@ -77,7 +77,7 @@ function matchesWildcard(pattern: string, name: string): boolean {
   return true
 }
 
-function hasCategory(tool: ToolDeclaration, categories: readonly string[]): boolean {
+function hasToolCategory(tool: ToolDeclaration, categories: readonly string[]): boolean {
   return toolCategories(tool).some((category) => categories.includes(category))
 }
 
@@ -130,18 +130,18 @@ export function resolveVisibleTools(
 ): ReadonlyMap<string, ToolDeclaration> {
   const context = request.context ?? {}
   const policies = (request.policies ?? []).map(readToolPolicy)
-  const rules = { policies, allowOnly: allowOnlyNames(context, policies), isMandatory: mandatoryTools(policies) }
-  let visible: Tools = [...tools.values()].filter((tool) => fitsMode(tool, context['mode']))
-  visible = visible.filter((tool) => passesCheck(request.isAccessible, tool))
+  const rules = { policies, allowOnly: allowOnlyNames(context, policies), isMandatory: createMandatoryCheck(policies) }
+  let visible: Tools = [...tools.values()].filter((tool) => isToolAllowedInMode(tool, context['mode']))
+  visible = visible.filter((tool) => passesAccessCheck(request.isAccessible, tool))
   for (const policy of policies) visible = applyPolicyLists(visible, policy, rules.isMandatory)
   visible = filterByCategories(visible, context, rules.isMandatory)
   if (rules.allowOnly.length > 0)
     visible = visible.filter((tool) => isToolNamed(rules.allowOnly, tool) || rules.isMandatory(tool))
   visible = visible.filter((tool) => !isRuntimeTool(tool) || isToolOptedIn(tool, rules))
-  if (isAutonomous(actingPrincipal(context))) visible = visible.filter((tool) => mayWriteAlone(tool, rules))
+  if (isAutonomous(actingPrincipal(context))) visible = visible.filter((tool) => isWriteAllowed(tool, rules))
   const denied = [...textList(context['deny'] ?? []), ...policies.flatMap((policy) => policy.deny)]
   visible = visible.filter((tool) => !isToolNamed(denied, tool))
-  visible = narrowByRequest(visible, request.outside ?? {}).filter((tool) => passesCheck(request.keep, tool))
+  visible = narrowToolsByRequest(visible, request.outside ?? {}).filter((tool) => passesAccessCheck(request.keep, tool))
   return new Map(visible.map((tool) => [tool.name, tool]))
 }
 
@@ -151,13 +151,13 @@ type Rules = {
   readonly isMandatory: (tool: ToolDeclaration) => boolean
 }
 
-function fitsMode(tool: ToolDeclaration, mode: unknown = 'chat'): boolean {
+function isToolAllowedInMode(tool: ToolDeclaration, mode: unknown = 'chat'): boolean {
   const modes = toolModes(tool)
   return mode === '' || modes.length === 0 || modes.includes(String(mode))
 }
 
 /** A check that breaks is a no. */
-function passesCheck(check: ((tool: ToolDeclaration) => boolean) | undefined, tool: ToolDeclaration): boolean {
+function passesAccessCheck(check: ((tool: ToolDeclaration) => boolean) | undefined, tool: ToolDeclaration): boolean {
   if (check === undefined) return true
   try {
     return check(tool) === true
@@ -167,10 +167,10 @@ function passesCheck(check: ((tool: ToolDeclaration) => boolean) | undefined, to
 }
 
 /** Mandatory tools outlive every step but the mode, the access check and an explicit denial. */
-function mandatoryTools(policies: readonly ToolPolicy[]): (tool: ToolDeclaration) => boolean {
+function createMandatoryCheck(policies: readonly ToolPolicy[]): (tool: ToolDeclaration) => boolean {
   const names = policies.flatMap((policy) => policy.mandatory_tools)
   const categories = policies.flatMap((policy) => policy.mandatory_categories)
-  return (tool) => tool['mandatory'] === true || isToolNamed(names, tool) || hasCategory(tool, categories)
+  return (tool) => tool['mandatory'] === true || isToolNamed(names, tool) || hasToolCategory(tool, categories)
 }
 
 function applyPolicyLists(tools: Tools, policy: ToolPolicy, isMandatory: Rules['isMandatory']): Tools {
@@ -187,7 +187,7 @@ function applyPolicyLists(tools: Tools, policy: ToolPolicy, isMandatory: Rules['
 function filterByCategories(tools: Tools, context: Fields, isMandatory: Rules['isMandatory']): Tools {
   const categories = textList(context['categories'] ?? [])
   if (categories.length === 0) return tools
-  return tools.filter((tool) => hasCategory(tool, categories) || isMandatory(tool))
+  return tools.filter((tool) => hasToolCategory(tool, categories) || isMandatory(tool))
 }
 
 function allowOnlyNames(context: Fields, policies: readonly ToolPolicy[]): readonly string[] {
@@ -199,26 +199,26 @@ function isToolOptedIn(tool: ToolDeclaration, { policies, allowOnly, isMandatory
   return policies.some(
     (policy) =>
       isNamedRuntime(policy.runtime_tools, tool) ||
-      hasCategory(tool, policy.runtime_categories) ||
+      hasToolCategory(tool, policy.runtime_categories) ||
       (policy.mode === 'allow' && isToolListed(policy, tool)),
   )
 }
 
-function mayWriteAlone(tool: ToolDeclaration, rules: Rules): boolean {
+function isWriteAllowed(tool: ToolDeclaration, rules: Rules): boolean {
   if (!isWriteTool(tool) || isToolOptedIn(tool, rules)) return true
   return rules.policies.some((policy) => policy.allow_write_tools)
 }
 
 /** An outside policy has no mandatory tools, opts nothing in and permits no writing. */
-function narrowByRequest(tools: Tools, outside: Fields): Tools {
+function narrowToolsByRequest(tools: Tools, outside: Fields): Tools {
   const policy = readToolPolicy(outside['tool_policy'])
-  const isNamedBy = (names: readonly string[]) => (tool: ToolDeclaration) => isToolNamed(names, tool)
+  const createNameCheck = (names: readonly string[]) => (tool: ToolDeclaration) => isToolNamed(names, tool)
   let kept = applyPolicyLists(tools, policy, () => false)
   kept = filterByCategories(kept, outside, () => false)
   for (const only of [textList(outside['allow_only'] ?? []), policy.allow_only]) {
-    if (only.length > 0) kept = kept.filter(isNamedBy(only))
+    if (only.length > 0) kept = kept.filter(createNameCheck(only))
   }
-  const denied = isNamedBy([...textList(outside['deny'] ?? []), ...policy.deny])
+  const denied = createNameCheck([...textList(outside['deny'] ?? []), ...policy.deny])
   return kept.filter((tool) => !denied(tool))
 }
 

@@ -9,7 +9,7 @@ import type { PreToolMediator } from './mediate.ts'
 export type GateVerdict = { readonly message: string; readonly context: Fields }
 
 /** The tools called so far, in order. Refused attempts stand there too and count. */
-export function calledTools(messages: readonly Pick<Envelope, 'type' | 'payload'>[]): readonly string[] {
+export function listCalledTools(messages: readonly Pick<Envelope, 'type' | 'payload'>[]): readonly string[] {
   return messages.filter(({ type }) => type === 'tool_call').map(({ payload }) => String(payload['tool_name'] ?? ''))
 }
 
@@ -49,17 +49,17 @@ export function gateCompletion(rules: readonly GateRule[], called: readonly stri
 }
 
 /** The gate at the end of a run. */
-export function completionGate(rules: readonly GateRule[]): CompletionGate {
+export function createCompletionGate(rules: readonly GateRule[]): CompletionGate {
   return (messages) => {
-    const verdict = gateCompletion(rules, calledTools(messages))
+    const verdict = gateCompletion(rules, listCalledTools(messages))
     return verdict === undefined ? undefined : { ...verdict.context, message: verdict.message }
   }
 }
 
 /** The gate as a mediator, to be asked before any other. The call being judged is the last one in the transcript. */
-export function gateMediator(rules: readonly GateRule[]): PreToolMediator {
+export function createGateMediator(rules: readonly GateRule[]): PreToolMediator {
   return ({ messages, tool_name }) => {
-    const verdict = gateCall(rules, calledTools(messages).slice(0, -1), tool_name)
+    const verdict = gateCall(rules, listCalledTools(messages).slice(0, -1), tool_name)
     if (verdict === undefined) return { action: 'proceed' }
     const metadata = { ...verdict.context, error_type: 'tool_call_gate_rejected' }
     return { action: 'reject', error: verdict.message, metadata }
@@ -100,7 +100,7 @@ export function readGateRules(
   if (!Array.isArray(input)) return []
   return input
     .flatMap((entry, index) => (isPlainObject(entry) ? [readRule(entry, `rule-${index + 1}`, canonical)] : []))
-    .filter(canApply)
+    .filter(isRuleComplete)
 }
 
 function readRule(value: unknown, id: string, canonical: (name: string) => string): GateRule {
@@ -111,25 +111,25 @@ function readRule(value: unknown, id: string, canonical: (name: string) => strin
     id: trimmedText(given['id']) ?? id,
     ...(anchor === undefined ? {} : { after_tool: canonical(anchor) }),
     limited_tools: canonicalToolNames('limited_tools', 'limited_tool_names'),
-    max_calls: integerAtLeast(0, given['max_calls']),
+    max_calls: readIntegerAtLeast(0, given['max_calls']),
     require_one_of: canonicalToolNames('require_one_of', 'then_require_one_of'),
-    require_tool_use: readSwitch(given['require_tool_use'], false),
-    min_tool_calls: integerAtLeast(1, given['min_tool_calls']),
-    gate_calls: readSwitch(given['gate_calls'], true),
-    gate_completion: readSwitch(given['gate_completion'], true),
+    require_tool_use: readBooleanSetting(given['require_tool_use'], false),
+    min_tool_calls: readIntegerAtLeast(1, given['min_tool_calls']),
+    gate_calls: readBooleanSetting(given['gate_calls'], true),
+    gate_completion: readBooleanSetting(given['gate_completion'], true),
   }
 }
 
-function canApply(rule: GateRule): boolean {
+function isRuleComplete(rule: GateRule): boolean {
   return rule.require_tool_use || (rule.after_tool !== undefined && rule.require_one_of.length > 0)
 }
 
-function integerAtLeast(least: number, value: unknown): number {
+function readIntegerAtLeast(least: number, value: unknown): number {
   const number = Math.trunc(Number(value ?? least))
   return Number.isNaN(number) ? least : Math.max(least, number)
 }
 
-function readSwitch(value: unknown, otherwise: boolean): boolean {
+function readBooleanSetting(value: unknown, otherwise: boolean): boolean {
   if (value === undefined || value === null) return otherwise
   if (typeof value === 'string') return !['', '0', 'false', 'no', 'off'].includes(value.trim().toLowerCase())
   return Boolean(value)

@@ -65,7 +65,7 @@ type CallSignature = {
   readonly payload: { readonly tool_name: string; readonly parameters_hash: string; readonly signature_hash: string }
 }
 
-export async function callSignature(
+export async function hashCallSignature(
   catalog: SignatureDeps,
   toolName: string,
   parameters: Fields,
@@ -95,7 +95,7 @@ export function createFailureGuard(deps: SignatureDeps, options: { readonly thre
       count = 0
     },
     async failed(toolName: string, parameters: Fields, result: Fields): Promise<Fields | undefined> {
-      const signature = await callSignature(deps, toolName, parameters)
+      const signature = await hashCallSignature(deps, toolName, parameters)
       const errorCode = await resultErrorCode(result)
       const key = `${errorCode} ${signature.key}`
       count = key === last ? count + 1 : 1
@@ -122,14 +122,14 @@ async function resultErrorCode(result: Fields): Promise<string> {
 
 const defaultSpinThreshold = 3
 
-export function createSpinGuard(deps: SignatureDeps, options: { readonly threshold?: number } = {}) {
+export function createRepeatedCallGuard(deps: SignatureDeps, options: { readonly threshold?: number } = {}) {
   const threshold = Math.max(2, Math.trunc(options.threshold ?? defaultSpinThreshold))
   let last: CallSignature | undefined
   let count = 0
   let hasFired = false
   return {
     async record(toolName: string, parameters: Fields): Promise<void> {
-      const signature = await callSignature(deps, toolName, parameters)
+      const signature = await hashCallSignature(deps, toolName, parameters)
       count = signature.key === last?.key ? count + 1 : 1
       last = signature
     },

@@ -1,6 +1,6 @@
 // Tools that need a capability: no principal, no capability, no answer from the policy all mean no.
 import type { Fields } from '../../lib/json-value.ts'
-import { actingPrincipal, safePrincipal } from '../policy/principal.ts'
+import { actingPrincipal, principalForDisplay } from '../policy/principal.ts'
 import { redactParameters } from './redact.ts'
 import type { PreparedCall, ToolDeclaration, ToolResult } from './tool.ts'
 import { failedResult } from './tool-result.ts'
@@ -23,7 +23,7 @@ export async function checkCapability(
   const principal = actingPrincipal(context)
   if (principal !== undefined && (await isPermitted(policy, principal, capability))) return undefined
   const reason = principal === undefined ? 'principal_unavailable' : 'capability_not_permitted'
-  const safe = principal === undefined ? null : safePrincipal(principal)
+  const safe = principal === undefined ? null : principalForDisplay(principal)
   const operation = 'tool_execution'
   const event = {
     schema_version: 1,

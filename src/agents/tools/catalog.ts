@@ -6,7 +6,7 @@ import type { Fields } from '../../lib/json-value.ts'
 import { type DeclarationForm, type DeclarationReading, readDeclaration } from './declaration.ts'
 import { requiredByProperties } from './parameters.ts'
 import type { RejectedDeclaration, ToolDeclaration } from './tool.ts'
-import { providerSafeName } from './tool-names.ts'
+import { toProviderSafeName } from './tool-names.ts'
 
 export type ToolCatalog = {
   readonly tools: ReadonlyMap<string, ToolDeclaration>
@@ -24,7 +24,7 @@ export function createToolCatalog(declarations: Iterable<ToolDeclaration>): Tool
     const { name } = declaration
     const taken = toolSpellings(declaration).find((spelling) => owners.has(spelling))
     if (taken !== undefined) {
-      rejected.push({ name, reason: nameCollision(name, taken, owners.get(taken) ?? '') })
+      rejected.push({ name, reason: describeNameCollision(name, taken, owners.get(taken) ?? '') })
       continue
     }
     tools.set(name, declaration)
@@ -56,10 +56,10 @@ function readNamedDeclaration(key: string, value: unknown, form: DeclarationForm
 }
 
 function toolSpellings({ name, provider_safe_name, provider_aliases }: ToolDeclaration): readonly string[] {
-  return [name, provider_safe_name ?? providerSafeName(name), ...(provider_aliases ?? [])]
+  return [name, provider_safe_name ?? toProviderSafeName(name), ...(provider_aliases ?? [])]
 }
 
-function nameCollision(name: string, spelling: string, owner: string): string {
+function describeNameCollision(name: string, spelling: string, owner: string): string {
   if (owner === name) return 'duplicate_tool_name: declared twice; the first one stays'
   return `provider_name_collision: ${spelling} also means ${owner}; rename one or set provider_safe_name`
 }
@@ -82,7 +82,7 @@ export async function gatherTools(sources: readonly ToolSource[], context: Field
   const declarations: ToolDeclaration[] = []
   const rejected: RejectedDeclaration[] = []
   for (const source of ordered) {
-    for (const entry of await sourceEntries(source, context, rejected)) {
+    for (const entry of await readSourceEntries(source, context, rejected)) {
       const reading = readDeclaration(completeDeclaration(entry, source.slug), 'server')
       if (reading.ok) declarations.push(reading.declaration)
       else rejected.push(reading.rejected)
@@ -93,7 +93,7 @@ export async function gatherTools(sources: readonly ToolSource[], context: Field
 }
 
 /** A source that fails has no tools this time; the others are not to suffer for it. */
-async function sourceEntries(
+async function readSourceEntries(
   source: ToolSource,
   context: Fields,
   rejected: RejectedDeclaration[],

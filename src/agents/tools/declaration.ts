@@ -8,7 +8,13 @@ import { asFields, isEmptyArray, isPlainObject, toJson, trimmedText } from '../.
 import type { Fields } from '../../lib/json-value.ts'
 import { isSensitiveParameter, redacted, redactParameters, type Sensitivity } from './redact.ts'
 import type { BindingSource, ParameterBinding, RejectedDeclaration, ToolDeclaration } from './tool.ts'
-import { clientProviderName, declaredName, isProviderName, maxDeclaredName, providerSafeName } from './tool-names.ts'
+import {
+  clientProviderName,
+  isProviderName,
+  maxDeclaredName,
+  readDeclaredName,
+  toProviderSafeName,
+} from './tool-names.ts'
 
 export type DeclarationForm = 'client' | 'server' | 'request' | 'outside'
 
@@ -70,12 +76,12 @@ function faultPrefix(form: DeclarationForm, isClient: boolean): string {
 
 function buildDeclaration(given: Fields, form: Form, faults: Faults): ToolDeclaration {
   const { name, source } = readToolIdentity(given, form, faults)
-  const own = form.isOutside ? declaredName(given) : undefined
+  const own = form.isOutside ? readDeclaredName(given) : undefined
   if (own !== undefined && own.length > maxDeclaredName)
     faults.set('name', `is longer than ${maxDeclaredName} characters`)
   const description = trimmedText(given['description']) ?? (form.isClient && form.isLenient ? (own ?? name) : '')
   if (description === '') faults.set('description', 'is required')
-  executorAndScope(given, form, faults)
+  checkExecutorAndScope(given, form, faults)
   const parameters = isEmptyList(given['parameters']) ? {} : toJson(given['parameters'] ?? {})
   if (!isPlainObject(parameters)) faults.set('parameters', 'must be a JSON schema')
   const schema = asFields(parameters)
@@ -88,9 +94,9 @@ function buildDeclaration(given: Fields, form: Form, faults: Faults): ToolDeclar
     executor: form.isClient ? 'client' : 'host',
     scope: 'run',
     ...readToolRuntime(given, form, faults),
-    ...filledParameters(given, schema, form, faults),
-    ...readSpellings(given, name, form, faults),
-    ...readConduct(given, form, faults),
+    ...fillParameterDefaults(given, schema, form, faults),
+    ...readAliasSpellings(given, name, form, faults),
+    ...readExecutionFields(given, form, faults),
   }
 }
 
@@ -106,7 +112,7 @@ function readToolIdentity(given: Fields, { isClient }: Form, faults: Faults): { 
   return { name, source: String(source) }
 }
 
-function executorAndScope({ executor, scope }: Fields, { isClient, isLenient }: Form, faults: Faults): void {
+function checkExecutorAndScope({ executor, scope }: Fields, { isClient, isLenient }: Form, faults: Faults): void {
   const isExecutorFine = isClient
     ? executor === 'client' || (isLenient && executor === undefined)
     : executor !== 'client'
@@ -125,7 +131,7 @@ function readToolRuntime(given: Fields, { isOutside }: Form, faults: Faults): Pi
   return { runtime: Object.fromEntries(Object.entries(hints).filter(([key]) => outsideRuntime.has(key))) }
 }
 
-function filledParameters(
+function fillParameterDefaults(
   given: Fields,
   parameters: Fields,
   form: Form,
@@ -171,22 +177,22 @@ function readDeclaredBindings(given: Fields, form: Form, faults: Faults): Readon
   return bindings
 }
 
-function readSpellings(
+function readAliasSpellings(
   given: Fields,
   name: string,
   { isOutside }: Form,
   faults: Faults,
 ): Pick<ToolDeclaration, 'provider_safe_name' | 'provider_aliases'> {
-  const own = isOutside ? declaredName(given) : undefined
+  const own = isOutside ? readDeclaredName(given) : undefined
   const chosen = isOutside ? own && clientProviderName(name, own) : given['provider_safe_name']
-  const safe = chosen ?? providerSafeName(name)
+  const safe = chosen ?? toProviderSafeName(name)
   if (!isProviderName(safe)) faults.set('provider_safe_name', 'must be letters, digits, _ and -, 64 at most')
   const aliases = isOutside || !Array.isArray(given['provider_aliases']) ? [] : given['provider_aliases']
   const usable = aliases.filter(isProviderName)
   return { provider_safe_name: String(safe), ...(usable.length === 0 ? {} : { provider_aliases: usable }) }
 }
 
-function readConduct(
+function readExecutionFields(
   { required_capability, idempotent, timeout_ms }: Fields,
   { isOutside }: Form,
   faults: Faults,

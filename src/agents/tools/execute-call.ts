@@ -121,13 +121,13 @@ function chooseExecutor(executors: Executors, declaration: ToolDeclaration): Exe
     return named === undefined ? executorUnavailable(declaration, 'executor_target_unavailable') : { executor: named }
   }
   // Only the other side of the connection can run it; it is told through the pending request.
-  if (declaration.executor === 'client') return { executor: askClient }
+  if (declaration.executor === 'client') return { executor: requestClientExecution }
   return executors.default === undefined
     ? executorUnavailable(declaration, 'executor_unavailable')
     : { executor: executors.default }
 }
 
-const askClient: ToolExecutor = (call) =>
+const requestClientExecution: ToolExecutor = (call) =>
   runtimeToolPending({ tool_name: call.tool_name, tool_call_id: call.id, parameters: call.parameters })
 
 function executorUnavailable(declaration: ToolDeclaration, errorType: string): ExecutorChoice {
@@ -150,7 +150,7 @@ export async function runWithDeadline<T>(
   signal.throwIfAborted()
   const stop = new AbortController()
   const ended = Promise.withResolvers<Bounded<T>>()
-  const abortWork = () => {
+  const abortWorkAndReject = () => {
     stop.abort(signal.reason)
     ended.reject(signal.reason)
   }
@@ -158,17 +158,17 @@ export async function runWithDeadline<T>(
     stop.abort(new DOMException('The tool took too long', 'TimeoutError'))
     ended.resolve({ kind: 'timed_out' })
   }, timeoutMs)
-  signal.addEventListener('abort', abortWork, { once: true })
+  signal.addEventListener('abort', abortWorkAndReject, { once: true })
   try {
     // What comes after the end is dropped; settling twice is harmless.
-    void startWork(work, stop.signal).then((value) => ended.resolve({ kind: 'done', value }), ended.reject)
+    void callAsync(work, stop.signal).then((value) => ended.resolve({ kind: 'done', value }), ended.reject)
     return await ended.promise
   } finally {
     clearTimeout(timer)
-    signal.removeEventListener('abort', abortWork)
+    signal.removeEventListener('abort', abortWorkAndReject)
   }
 }
 
-async function startWork<T>(work: (signal: AbortSignal) => Promise<T> | T, signal: AbortSignal): Promise<T> {
+async function callAsync<T>(work: (signal: AbortSignal) => Promise<T> | T, signal: AbortSignal): Promise<T> {
   return await work(signal)
 }

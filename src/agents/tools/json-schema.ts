@@ -106,20 +106,20 @@ function objectFaults(check: Check, schema: Fields, value: Fields, at: At): read
   const { additionalProperties } = schema
   const found = arrayOrEmpty(schema['required'])
     .filter((name): name is string => typeof name === 'string' && !Object.hasOwn(value, name))
-    .map((name) => argumentFault(atMember(at, name), 'is required'))
+    .map((name) => argumentFault(memberPath(at, name), 'is required'))
   for (const [name, item] of Object.entries(value)) {
     if (found.length >= maxFaults) break
     const own = ownField(properties, name)
     const isPatterned = own === undefined && isPlainObject(schema['patternProperties'])
     if (own === undefined && additionalProperties === false && !isPatterned) {
-      found.push(argumentFault(atMember(at, name), 'is not a parameter'))
-    } else found.push(...schemaFaults(check, own ?? additionalProperties, item, atMember(at, name)))
+      found.push(argumentFault(memberPath(at, name), 'is not a parameter'))
+    } else found.push(...schemaFaults(check, own ?? additionalProperties, item, memberPath(at, name)))
   }
   return found
 }
 
 /** Names of properties may be the model's invention, of any length. */
-function atMember(at: At, given: string): At {
+function memberPath(at: At, given: string): At {
   const name = given.slice(0, 64)
   return { path: at.path === '' ? name : `${at.path}.${name}`, depth: at.depth + 1 }
 }
@@ -133,7 +133,7 @@ function argumentFault({ path }: At, message: string): ArgumentFault {
 function limitFault(schema: Fields, value: unknown): string | undefined {
   if (typeof value === 'number') return numberFault(schema, value)
   if (typeof value === 'string') return countFault(schema, 'Length', [...value].length, 'characters')
-  if (Array.isArray(value)) return countFault(schema, 'Items', value.length, 'items') ?? repeatFault(schema, value)
+  if (Array.isArray(value)) return countFault(schema, 'Items', value.length, 'items') ?? uniqueItemsFault(schema, value)
   if (isPlainObject(value)) return countFault(schema, 'Properties', Object.keys(value).length, 'properties')
   return undefined
 }
@@ -157,7 +157,7 @@ function countFault(schema: Fields, what: string, count: number, unit: string): 
   return typeof most === 'number' && count > most ? `must have at most ${most} ${unit}` : undefined
 }
 
-function repeatFault(schema: Fields, list: readonly unknown[]): string | undefined {
+function uniqueItemsFault(schema: Fields, list: readonly unknown[]): string | undefined {
   if (schema['uniqueItems'] !== true) return undefined
   return new Set(list.map(stableStringify)).size < list.length ? 'must not repeat an item' : undefined
 }
@@ -182,13 +182,13 @@ export function resolveReference(root: Fields, reference: unknown): unknown {
 /** A schema and every schema that speaks about the same value through a combinator or a reference. */
 export function schemasOfSameValue(root: Fields, schema: unknown): readonly Fields[] {
   const found = new Set<Fields>()
-  const visit = (given: unknown, hops: number) => {
+  const collectSchema = (given: unknown, hops: number) => {
     if (!isPlainObject(given) || found.has(given) || hops > maxReferences) return
     found.add(given)
-    if ('$ref' in given) visit(resolveReference(root, given['$ref']), hops + 1)
-    for (const name of combinators) for (const part of [given[name]].flat()) visit(part, hops + 1)
+    if ('$ref' in given) collectSchema(resolveReference(root, given['$ref']), hops + 1)
+    for (const name of combinators) for (const part of [given[name]].flat()) collectSchema(part, hops + 1)
   }
-  visit(schema, 0)
+  collectSchema(schema, 0)
   return [...found]
 }
 

@@ -68,7 +68,7 @@ export type MediationBounds = {
 }
 
 /** Mediators are asked in order; the first that does not let the call proceed decides. */
-export async function mediate(
+export async function mediateToolCall(
   mediators: readonly PreToolMediator[],
   context: MediatorContext,
   bounds: MediationBounds,

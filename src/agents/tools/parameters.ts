@@ -9,7 +9,7 @@ import type { ParameterBinding, ToolDeclaration } from './tool.ts'
 
 export function bindParameters(declaration: ToolDeclaration, given: Fields, context: Fields): Fields {
   const bindings = Object.entries(declaration.parameter_bindings ?? {})
-  const defaults = usableDefaults(declaration)
+  const defaults = omitRedactedDefaults(declaration)
   const offered = bindings.flatMap(([name, binding]) => {
     const value = binding.authoritative === true ? undefined : resolveBinding(declaration, name, binding, context)
     return value === undefined ? [] : [[name, value] as const]
@@ -18,7 +18,11 @@ export function bindParameters(declaration: ToolDeclaration, given: Fields, cont
   for (const [name, binding] of bindings) {
     if (binding.authoritative !== true) continue
     // Null is a value here, and the last word.
-    const choices = [lookUpBinding(binding, context), usableDefault(declaration, name, binding.default), defaults[name]]
+    const choices = [
+      lookUpBinding(binding, context),
+      omitRedactedDefault(declaration, name, binding.default),
+      defaults[name],
+    ]
     const value = choices.find((choice) => choice !== undefined)
     if (value === undefined) bound.delete(name)
     else bound.set(name, value)
@@ -27,7 +31,7 @@ export function bindParameters(declaration: ToolDeclaration, given: Fields, cont
 }
 
 /** Names the model neither sees nor decides. */
-export function authoritativeNames({
+export function listHiddenParameters({
   parameter_bindings,
 }: Pick<ToolDeclaration, 'parameter_bindings'>): ReadonlySet<string> {
   const entries = Object.entries(parameter_bindings ?? {})
@@ -42,7 +46,7 @@ function resolveBinding(
   context: Fields,
 ): Json | undefined {
   const found = lookUpBinding(binding, context)
-  if (found === undefined) return usableDefault(declaration, name, binding.default)
+  if (found === undefined) return omitRedactedDefault(declaration, name, binding.default)
   return found === null || found === '' ? undefined : found
 }
 
@@ -53,14 +57,14 @@ function lookUpBinding({ source, path }: ParameterBinding, context: Fields): Jso
 }
 
 /** The declaration shows `[redacted]` in place of a secret default; that word must never be executed. */
-function usableDefault(declaration: ToolDeclaration, name: string, value: Json | undefined): Json | undefined {
+function omitRedactedDefault(declaration: ToolDeclaration, name: string, value: Json | undefined): Json | undefined {
   return value === redacted && isSensitiveParameter(name, declaration) ? undefined : value
 }
 
-function usableDefaults(declaration: ToolDeclaration): Fields {
+function omitRedactedDefaults(declaration: ToolDeclaration): Fields {
   const entries = Object.entries(asFields(declaration.parameter_defaults))
   return Object.fromEntries(
-    entries.filter(([name, value]) => usableDefault(declaration, name, toJson(value)) !== undefined),
+    entries.filter(([name, value]) => omitRedactedDefault(declaration, name, toJson(value)) !== undefined),
   )
 }
 
@@ -83,15 +87,15 @@ export function requiredByProperties(properties: unknown): readonly string[] {
 function isParameterMissing(value: unknown, schema: unknown): boolean {
   if (value === undefined) return true
   if (value === '') return asFields(schema)['minLength'] !== 0
-  return value === null && !takesNull(schema)
+  return value === null && !isNullAllowed(schema)
 }
 
-function takesNull(schema: unknown): boolean {
+function isNullAllowed(schema: unknown): boolean {
   if (!isPlainObject(schema)) return false
   const { type, nullable, enum: values } = schema
   const isNamed =
     [type].flat().includes('null') || nullable === true || (Array.isArray(values) && values.includes(null))
-  return isNamed || [schema['anyOf'], schema['oneOf']].flat().some(takesNull)
+  return isNamed || [schema['anyOf'], schema['oneOf']].flat().some(isNullAllowed)
 }
 
 // The schema that a model is shown lacks authoritative parameters, wherever it mentions them, and the defaults of secrets.
@@ -102,21 +106,21 @@ const maxReferences = 16
 
 type Cut = { readonly root: Fields; readonly hidden: ReadonlySet<string>; readonly declaration: ToolDeclaration }
 
-export function modelSchema(declaration: ToolDeclaration): Fields {
+export function modelParametersSchema(declaration: ToolDeclaration): Fields {
   const root = declaration.parameters
-  const cut = { root, hidden: authoritativeNames(declaration), declaration }
+  const cut = { root, hidden: listHiddenParameters(declaration), declaration }
   return { type: 'object', properties: {}, ...removeHiddenParameters(cut, root, 0) }
 }
 
 /** What the model is given instead of the declaration itself. */
-export function modelDeclaration(declaration: ToolDeclaration): ToolDeclaration {
-  return { ...declaration, parameters: modelSchema(declaration) }
+export function declarationForModel(declaration: ToolDeclaration): ToolDeclaration {
+  return { ...declaration, parameters: modelParametersSchema(declaration) }
 }
 
 /** Only schemas of the parameter object itself: a property of the same name further inside is another thing. */
 function removeHiddenParameters(cut: Cut, given: Fields, hops: number): Fields {
   if (hops > maxReferences) return {}
-  const schema = { ...openReference(cut, given, hops) }
+  const schema = { ...inlineReference(cut, given, hops) }
   const { properties } = schema
   const required = [...arrayOrEmpty(schema['required']), ...requiredByProperties(properties)]
   delete schema['required']
@@ -126,18 +130,19 @@ function removeHiddenParameters(cut: Cut, given: Fields, hops: number): Fields {
   // Examples of the whole would give hidden parameters away.
   if (cut.hidden.size > 0) for (const key of ['default', 'examples']) delete schema[key]
   for (const name of combinators) {
-    if (Array.isArray(schema[name])) schema[name] = schema[name].map((part) => cutPart(cut, part, hops))
+    if (Array.isArray(schema[name])) schema[name] = schema[name].map((part) => removeHiddenInPart(cut, part, hops))
   }
-  for (const name of branches) if (isPlainObject(schema[name])) schema[name] = cutPart(cut, schema[name], hops)
+  for (const name of branches)
+    if (isPlainObject(schema[name])) schema[name] = removeHiddenInPart(cut, schema[name], hops)
   return schema
 }
 
-function cutPart(cut: Cut, part: unknown, hops: number): unknown {
+function removeHiddenInPart(cut: Cut, part: unknown, hops: number): unknown {
   return isPlainObject(part) ? removeHiddenParameters(cut, part, hops + 1) : part
 }
 
 /** A reference is replaced by what it means, because its target may serve other places as well. */
-function openReference(cut: Cut, schema: Fields, hops: number): Fields {
+function inlineReference(cut: Cut, schema: Fields, hops: number): Fields {
   const target = '$ref' in schema ? resolveReference(cut.root, schema['$ref']) : undefined
   if (cut.hidden.size === 0 || !isPlainObject(target)) return schema
   const { $ref: _, ...own } = schema
@@ -146,10 +151,10 @@ function openReference(cut: Cut, schema: Fields, hops: number): Fields {
 
 function visibleProperties(cut: Cut, properties: Fields): Fields {
   const entries = Object.entries(properties).filter(([name]) => !cut.hidden.has(name))
-  return Object.fromEntries(entries.map(([name, schema]) => [name, shownSchema(cut, name, schema)]))
+  return Object.fromEntries(entries.map(([name, schema]) => [name, schemaForModel(cut, name, schema)]))
 }
 
-function shownSchema({ declaration }: Cut, name: string, schema: unknown): unknown {
+function schemaForModel({ declaration }: Cut, name: string, schema: unknown): unknown {
   if (!isPlainObject(schema)) return schema
   const { required, ...rest } = schema
   // `required: true` on a property is the old way to say it; providers take the list only.

@@ -17,14 +17,14 @@ type Walk = { readonly root: Fields; readonly patterns: readonly string[] }
 /** Keys come out sorted. A value is hidden by the look of its key, by its schema, or because its path is declared. */
 export function redactParameters(parameters: Fields, declared: Sensitivity = {}): Fields {
   const root = declared.parameters ?? {}
-  const walk = { root, patterns: declaredPaths(declared) }
+  const walk = { root, patterns: listSensitivePaths(declared) }
   return redactParameterFields(walk, parameters, [], schemasOfSameValue(root, root))
 }
 
 /** Whether the parameter as a whole is a secret. */
 export function isSensitiveParameter(name: string, declared: Sensitivity): boolean {
   const root = declared.parameters ?? {}
-  const walk = { root, patterns: declaredPaths(declared) }
+  const walk = { root, patterns: listSensitivePaths(declared) }
   return isHiddenPath(walk, [name], expandSchemas(walk, propertySchemas(schemasOfSameValue(root, root), name)))
 }
 
@@ -69,7 +69,7 @@ function matchesPathPattern(pattern: string, path: readonly string[]): boolean {
   return segments.length === path.length && segments.every((segment, at) => segment === '*' || segment === path[at])
 }
 
-function declaredPaths(declared: Sensitivity): readonly string[] {
+function listSensitivePaths(declared: Sensitivity): readonly string[] {
   const graded = Object.entries(asFields(declared.parameter_sensitivity))
   const bindings = Object.entries(declared.parameter_bindings ?? {})
   return [

@@ -13,11 +13,11 @@ const allowed = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
  * `files/read_file` is `files__read_file`. Where the way back would not be clear (`a__b/c` and `a/b__c`), or the spelling too
  * long, a fingerprint of the whole name ends it; its capital letter keeps it apart from every name that needs none.
  */
-export function providerSafeName(name: string): string {
+export function toProviderSafeName(name: string): string {
   const safe = name.replace('/', '__')
   const hasOneReading = name.includes('/') && !/___|[A-Z]/.test(safe) && safe.split('__').length === 2
   if (hasOneReading && isProviderName(safe)) return safe
-  const end = `_X${fingerprint(name)}`
+  const end = `_X${hashFnv1a(name)}`
   const readable = name.replace(/[^A-Za-z0-9-]+/g, '_').replace(/^[^A-Za-z]+/, '')
   return `${(readable === '' ? 'tool' : readable).slice(0, maxProviderName - end.length)}${end}`
 }
@@ -27,7 +27,7 @@ export function isProviderName(name: unknown): name is string {
 }
 
 /** FNV-1a in 64 bits, in hex: tells names apart, keeps nothing secret. */
-export function fingerprint(text: string): string {
+export function hashFnv1a(text: string): string {
   let hash = 0xcbf29ce484222325n
   for (const byte of new TextEncoder().encode(text)) hash = BigInt.asUintN(64, (hash ^ BigInt(byte)) * 0x100000001b3n)
   return hash.toString(16).padStart(16, '0')
@@ -60,14 +60,16 @@ export function nameClientTools(declared: readonly unknown[]): readonly unknown[
 }
 
 /** What its caller calls a tool; undefined: it is not a caller's. */
-export function declaredName(tool: Pick<ToolDeclaration, 'name'> | Fields | undefined): string | undefined {
+export function readDeclaredName(tool: Pick<ToolDeclaration, 'name'> | Fields | undefined): string | undefined {
   const own = (tool as Fields | undefined)?.['declared_name']
   return typeof own === 'string' && own !== '' ? own : undefined
 }
 
 /** As events and transcript lines carry it. */
-export function declaredAs(tool: Pick<ToolDeclaration, 'name'> | undefined): { readonly declared_name?: string } {
-  const own = declaredName(tool)
+export function declaredNameField(tool: Pick<ToolDeclaration, 'name'> | undefined): {
+  readonly declared_name?: string
+} {
+  const own = readDeclaredName(tool)
   return own === undefined ? {} : { declared_name: own }
 }
 
@@ -86,5 +88,5 @@ function clientToolName(own: string): string {
     .toLowerCase()
     .replace(/[^a-z0-9_-]+/g, '_')
     .replace(/^[^a-z]+/, '')
-  return `${words.slice(0, 32) || 'tool'}-${fingerprint(own).slice(0, 8)}`
+  return `${words.slice(0, 32) || 'tool'}-${hashFnv1a(own).slice(0, 8)}`
 }

@@ -3,7 +3,7 @@
 
 import { asFields, isPlainObject, jsonByteLength, toJson, trimmedText, truncateToBytes } from '../../lib/index.ts'
 import type { Fields, Json } from '../../lib/json-value.ts'
-import { safePrincipal } from '../policy/principal.ts'
+import { principalForDisplay } from '../policy/principal.ts'
 import { mergeRuntime } from './declaration.ts'
 import { redacted, redactParameters, type Sensitivity } from './redact.ts'
 import { readPause, type ToolDeclaration, type ToolResult } from './tool.ts'
@@ -36,7 +36,7 @@ export function normalizeToolResult(tool: Named, returned: unknown): ToolResult 
 }
 
 function pausedResult(tool: Named, { status, details }: NonNullable<ReturnType<typeof readPause>>): ToolResult {
-  const shared = { tool_name: tool.name, metadata: { status }, status, ...withRuntime(tool, undefined) }
+  const shared = { tool_name: tool.name, metadata: { status }, status, ...mergedRuntimeField(tool, undefined) }
   const given = asFields(toJson(details))
   if (status === 'runtime_tool_pending') return { success: false, ...shared, runtime_tool_request: given }
   return { success: true, ...shared, result: { ...given, type: 'approval_required' } }
@@ -48,7 +48,7 @@ function successfulResult(tool: Named, envelope: Fields, result: Json): ToolResu
     tool_name: tool.name,
     metadata: toolResultMetadata(envelope),
     ...toolResultStatus(envelope),
-    ...withRuntime(tool, envelope['runtime']),
+    ...mergedRuntimeField(tool, envelope['runtime']),
     result,
   }
 }
@@ -61,7 +61,7 @@ function failedToolResult(tool: Named, envelope: Fields): ToolResult {
     tool_name: tool.name,
     metadata: { ...metadata, ...(errorType === undefined ? {} : { error_type: errorType }) },
     ...toolResultStatus(envelope),
-    ...withRuntime(tool, envelope['runtime']),
+    ...mergedRuntimeField(tool, envelope['runtime']),
     error: trimmedText(envelope['error']) ?? defaultError,
   }
 }
@@ -87,7 +87,7 @@ function toolResultStatus(envelope: Fields): { status?: string } {
   return status === undefined || pausingStatuses.has(status) ? {} : { status }
 }
 
-function withRuntime(tool: Named, returned: unknown): { runtime?: Fields } {
+function mergedRuntimeField(tool: Named, returned: unknown): { runtime?: Fields } {
   const runtime = mergeRuntime(tool.runtime, returned)
   return runtime === undefined ? {} : { runtime }
 }
@@ -124,7 +124,7 @@ function citationField(key: string, value: unknown): unknown {
   if (textKeys.includes(key) || key === 'restriction_reason') return trimmedText(citationText(value))
   if (key === 'score') return citationScore(value)
   if (key === 'access_status') return accessStatuses.includes(value) ? value : undefined
-  if (key === 'principal') return isPlainObject(value) ? safePrincipal(value) : undefined
+  if (key === 'principal') return isPlainObject(value) ? principalForDisplay(value) : undefined
   return redactParameters({ [key]: value })[key]
 }
 
@@ -155,14 +155,14 @@ export function createResultTruncator({
   return (result) => {
     const size = jsonByteLength(result)
     if (size <= limit) return { result, truncated: false, metadata: {} }
-    return cutResult(result, size, limit)
+    return truncateResult(result, size, limit)
   }
 }
 
-function cutResult(result: ToolResult, originalBytes: number, limit: number): Truncation {
+function truncateResult(result: ToolResult, originalBytes: number, limit: number): Truncation {
   const body = result.success ? result.result : result.error
   const excerpt = truncateToBytes(typeof body === 'string' ? body : JSON.stringify(body ?? null), limit)
-  const { kept, dropped } = fittingCitations(result, limit)
+  const { kept, dropped } = takeFittingCitations(result, limit)
   const markers: Fields = {
     truncated: true,
     original_bytes: originalBytes,
@@ -174,14 +174,14 @@ function cutResult(result: ToolResult, originalBytes: number, limit: number): Tr
   const shortened = {
     ...rest,
     ...(runtime === undefined || isLargerThan(runtime, limit) ? {} : { runtime }),
-    metadata: { ...smallMetadata(result.metadata, limit), ...markers },
+    metadata: { ...limitMetadata(result.metadata, limit), ...markers },
     ...(result.success ? { result: { ...markers, excerpt } } : { error: `${excerpt} [truncated]` }),
   }
   return { result: shortened, truncated: true, metadata: markers }
 }
 
 /** In order; the first that does not fit takes all after it along. */
-function fittingCitations(result: ToolResult, limit: number): { kept: readonly Fields[]; dropped: number } {
+function takeFittingCitations(result: ToolResult, limit: number): { kept: readonly Fields[]; dropped: number } {
   const body = isPlainObject(result.result) ? result.result : {}
   const citations = [...normalizeCitations(body['citations']), ...normalizeCitations(result.metadata['citations'])]
   const unique = [...new Map(citations.map((citation) => [JSON.stringify(citation), citation])).values()]
@@ -194,7 +194,7 @@ function fittingCitations(result: ToolResult, limit: number): { kept: readonly F
 }
 
 /** What a tool put beside its result is bounded too; what the failure is called survives. */
-function smallMetadata(metadata: Fields, limit: number): Fields {
+function limitMetadata(metadata: Fields, limit: number): Fields {
   const { citations: _citations, citations_dropped: _dropped, ...rest } = metadata
   if (!isLargerThan(rest, limit)) return rest
   const { error_type } = asFields(metadata)
@@ -214,7 +214,7 @@ function isLargerThan(value: unknown, limit: number): boolean {
 /** Shorter ones occur by chance; replacing them would garble the text and hide nothing. */
 const shortestSecret = 4
 
-export function storedResult(result: ToolResult, parameters: Fields, declared: Sensitivity = {}): ToolResult {
+export function redactResultForStorage(result: ToolResult, parameters: Fields, declared: Sensitivity = {}): ToolResult {
   const secrets = secretParameters(parameters, declared)
   const { runtime_tool_request: request, ...rest } = result
   const asked = request === undefined ? {} : { runtime_tool_request: withoutRequestSecrets(request, declared) }
@@ -236,15 +236,16 @@ function withoutRequestSecrets(request: Fields, declared: Sensitivity): Fields {
 
 /** The texts and numbers that redaction took out. */
 function secretValues(raw: unknown, shown: unknown): readonly string[] {
-  if (shown === redacted && raw !== redacted) return leafTexts(raw).filter((leaf) => leaf.length >= shortestSecret)
+  if (shown === redacted && raw !== redacted)
+    return collectLeafTexts(raw).filter((leaf) => leaf.length >= shortestSecret)
   if (Array.isArray(raw) && Array.isArray(shown)) return raw.flatMap((item, at) => secretValues(item, shown[at]))
   if (!isPlainObject(raw) || !isPlainObject(shown)) return []
   return Object.keys(raw).flatMap((key) => secretValues(raw[key], shown[key]))
 }
 
-function leafTexts(value: unknown): readonly string[] {
+function collectLeafTexts(value: unknown): readonly string[] {
   if (typeof value === 'string' || typeof value === 'number') return [String(value)]
-  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(leafTexts) : []
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(collectLeafTexts) : []
 }
 
 function scrubSecrets(value: unknown, secrets: readonly string[]): unknown {

@@ -7,13 +7,13 @@ import type { ToolCallFacts } from '../context.ts'
 import type { LoopObserver } from '../loop/events.ts'
 import { hashedParameters } from '../loop/tool-records.ts'
 import type { ActionPolicy, ActionRuling } from '../policy/action-policy.ts'
-import { callSignature, type DuplicateCalls } from './call-guards.ts'
+import { type DuplicateCalls, hashCallSignature } from './call-guards.ts'
 import { checkCapability } from './capability.ts'
 import type { ToolCatalog } from './catalog.ts'
 import { type ExecutionDeps, executeCall } from './execute-call.ts'
 import { type ArgumentFault, validateArguments } from './json-schema.ts'
-import { type Mediation, mediate, type PreToolMediator } from './mediate.ts'
-import { authoritativeNames, bindParameters, missingParameters } from './parameters.ts'
+import { type Mediation, mediateToolCall, type PreToolMediator } from './mediate.ts'
+import { bindParameters, listHiddenParameters, missingParameters } from './parameters.ts'
 import type {
   CallContext,
   CallEnd,
@@ -25,7 +25,7 @@ import type {
   ToolResult,
   ToolRunner,
 } from './tool.ts'
-import { failedResult, storedResult, type ToolResultTruncator } from './tool-result.ts'
+import { failedResult, redactResultForStorage, type ToolResultTruncator } from './tool-result.ts'
 
 export type Runnable = ReadyCall & { readonly prepared: PreparedCall; readonly declaration: ToolDeclaration }
 export type EffectContext = Pick<ToolContext, 'key' | 'fetch' | 'signal' | 'assertHeld' | 'isUnsent'>
@@ -92,43 +92,45 @@ export function createToolRunner(deps: ToolRunnerDeps): ToolRunner {
       const answer = deps.answered?.callId === call.id ? deps.answered.answer : undefined
       if (answer?.kind === 'result') {
         const how = answer.isRejected ? { isRejected: true, rule: 'approval' } : {}
-        return countCall(endCall(deps, call, answer.result(call), how))
+        return countCall(finishCallWithResult(deps, call, answer.result(call), how))
       }
-      const done = answer === undefined ? call : isRunnable(call) ? withApprovedInput(call, answer.input) : undefined
-      if (done !== undefined && isRunnable(done) && (await deps.isFinished?.(done)) === true)
+      const done = answer === undefined ? call : isCallPrepared(call) ? replaceInput(call, answer.input) : undefined
+      if (done !== undefined && isCallPrepared(done) && (await deps.isFinished?.(done)) === true)
         return executeApproved(deps, done, context, answer)
-      const mediation = await mediate(deps.mediators ?? [], mediatorContext(call, context), {
+      const mediation = await mediateToolCall(deps.mediators ?? [], mediatorContext(call, context), {
         signal: context.signal,
         timeoutMs: deps.mediationTimeoutMs ?? defaultMediationTimeoutMs,
         ...(deps.onMediatorException === undefined ? {} : { onException: deps.onMediatorException }),
       })
-      if (mediation.action === 'proceed') return countCall(await proceed(deps, call, context, answer))
+      if (mediation.action === 'proceed') return countCall(await runPreparedCall(deps, call, context, answer))
       if (mediation.action === 'pending') return countCall(await pauseCall(deps, call, mediation.result))
-      return countCall(endCall(deps, call, mediation.result, mediation))
+      return countCall(finishCallWithResult(deps, call, mediation.result, mediation))
     },
   }
 }
 
-async function proceed(
+async function runPreparedCall(
   deps: ToolRunnerDeps,
   asked: ReadyCall,
   context: CallContext,
   approved: Approved | undefined,
 ): Promise<CallEnd> {
-  if (!isRunnable(asked)) return endCall(deps, asked, asked.refusal ?? unavailableToolResult(asked))
-  const call = approved === undefined ? asked : approvedCall(asked, approved)
-  if (call === undefined) return endCall(deps, asked, changedActionResult(asked.declaration), { isRejected: true })
+  if (!isCallPrepared(asked)) return finishCallWithResult(deps, asked, asked.refusal ?? unavailableToolResult(asked))
+  const call = approved === undefined ? asked : toApprovedCall(asked, approved)
+  if (call === undefined)
+    return finishCallWithResult(deps, asked, changedActionResult(asked.declaration), { isRejected: true })
   const { declaration, prepared } = call
   const denial = await checkCapability(deps.capabilities, { call: prepared, declaration }, context.context)
-  const signature = await callSignature(deps.catalog, call.tool_name, prepared.parameters)
+  const signature = await hashCallSignature(deps.catalog, call.tool_name, prepared.parameters)
   const correction = denial === undefined ? deps.duplicates?.check(signature, declaration) : undefined
   if (correction !== undefined) {
     deps.observe?.('duplicate_call_corrected', { turn: context.turn, tool_name: call.tool_name, tool_call_id: call.id })
-    return endCall(deps, call, correction, { isRejected: true })
+    return finishCallWithResult(deps, call, correction, { isRejected: true })
   }
   // A denied call goes on to where denials are told; no person is bothered with it.
-  const { policy: action, rule } = denial === undefined ? actionRuling(deps, call) : direct
-  if (action === 'forbidden') return endCall(deps, call, forbiddenToolResult(declaration), { isRejected: true, rule })
+  const { policy: action, rule } = denial === undefined ? resolveCallRuling(deps, call) : direct
+  if (action === 'forbidden')
+    return finishCallWithResult(deps, call, forbiddenToolResult(declaration), { isRejected: true, rule })
   if (action === 'preview' && approved === undefined) return requestApproval(deps, call, {})
   return executeApproved(deps, call, context, approved)
 }
@@ -146,35 +148,38 @@ async function executeApproved(
   )
   const isDenied = result.metadata['error_type'] === 'capability_denied'
   const how = isDenied ? { rule: `capability:${declaration.required_capability}` } : {}
-  const signature = await callSignature(deps.catalog, call.tool_name, prepared.parameters)
+  const signature = await hashCallSignature(deps.catalog, call.tool_name, prepared.parameters)
   deps.duplicates?.record(signature, declaration, call.id, result)
   if (result.status === 'approval_required') return requestApproval(deps, call, result)
-  return result.status === 'runtime_tool_pending' ? pauseCall(deps, call, result) : endCall(deps, call, result, how)
+  return result.status === 'runtime_tool_pending'
+    ? pauseCall(deps, call, result)
+    : finishCallWithResult(deps, call, result, how)
 }
 
 async function requestApproval(deps: ToolRunnerDeps, call: Runnable, details: Fields): Promise<CallEnd> {
-  if (deps.stageApproval === undefined) return endCall(deps, call, unavailableToolResult(call), { isRejected: true })
+  if (deps.stageApproval === undefined)
+    return finishCallWithResult(deps, call, unavailableToolResult(call), { isRejected: true })
   return { kind: 'approval', ...(await deps.stageApproval(call, details)) }
 }
 
 async function pauseCall(deps: ToolRunnerDeps, call: ReadyCall, result: ToolResult): Promise<CallEnd> {
-  if (!isRunnable(call) || deps.stagePending === undefined)
-    return endCall(deps, call, unavailableToolResult(call), { isRejected: true })
+  if (!isCallPrepared(call) || deps.stagePending === undefined)
+    return finishCallWithResult(deps, call, unavailableToolResult(call), { isRejected: true })
   return { kind: 'pending', request: await deps.stagePending(call, result.runtime_tool_request ?? {}) }
 }
 
 /** What is kept and shown: without echoed secrets, cut to size; the full one goes to those who watch. */
-function endCall(
+function finishCallWithResult(
   deps: ToolRunnerDeps,
   call: ReadyCall,
   result: ToolResult,
   how: Ended | Exclude<Mediation, { action: 'proceed' }> = {},
 ): CallEnd {
-  const clean = storedResult(result, call.prepared?.parameters ?? call.asked.parameters, call.declaration)
+  const clean = redactResultForStorage(result, call.prepared?.parameters ?? call.asked.parameters, call.declaration)
   const cut = deps.truncate?.(clean, call.tool_name)
   const isRejected = 'action' in how ? how.action === 'reject' : how.isRejected === true
   const diagnostics = diagnoseResult(deps, call, clean)
-  const rule = 'action' in how ? mediatorRule(how) : how.rule
+  const rule = 'action' in how ? readMediatorRule(how) : how.rule
   return {
     kind: 'result',
     result: cut?.result ?? clean,
@@ -182,7 +187,7 @@ function endCall(
     isComplete: 'complete' in how && how.complete,
     ...(cut?.truncated === true ? { truncated: cut.metadata, full: clean } : {}),
     ...(diagnostics === undefined ? {} : { diagnostics }),
-    ...(rule === undefined ? {} : { denial: { code: denialCode(clean), rule } }),
+    ...(rule === undefined ? {} : { denial: { code: readDenialCode(clean), rule } }),
   }
 }
 
@@ -191,20 +196,20 @@ type Ended = { readonly isRejected?: boolean; readonly rule?: string | undefined
 
 const direct: ActionRuling = { policy: 'direct', rule: undefined }
 
-function actionRuling({ actionOf }: ToolRunnerDeps, call: Runnable): ActionRuling {
+function resolveCallRuling({ actionOf }: ToolRunnerDeps, call: Runnable): ActionRuling {
   const ruling = actionOf?.(call) ?? 'direct'
   return typeof ruling === 'string' ? { policy: ruling, rule: 'policy' } : ruling
 }
 
 /** A rule about the order of calls names itself. */
-function mediatorRule({ action, result }: Exclude<Mediation, { action: 'proceed' }>): string | undefined {
+function readMediatorRule({ action, result }: Exclude<Mediation, { action: 'proceed' }>): string | undefined {
   if (action !== 'reject') return undefined
   const gate = result.metadata['error_type'] === 'tool_call_gate_rejected' ? result.metadata['rule_id'] : undefined
   return gate === undefined ? 'mediator' : `gate:${String(gate).slice(0, 80)}`
 }
 
 /** A mediator may write a type of its own; only a word is a code. */
-function denialCode({ metadata }: ToolResult): string {
+function readDenialCode({ metadata }: ToolResult): string {
   const type = String(metadata['error_type'] ?? '')
   return /^[\w.:-]{1,80}$/.test(type) ? type : 'denied'
 }
@@ -215,11 +220,11 @@ async function reportCall(
   end: CallEnd,
   ms: number,
 ): Promise<CallEnd> {
-  await deps.onCall?.({ tool, ms, ...callOutcome(end) })
+  await deps.onCall?.({ tool, ms, ...toCallOutcome(end) })
   return end
 }
 
-function callOutcome(end: CallEnd): Pick<ToolCallFacts, 'outcome' | 'denial'> {
+function toCallOutcome(end: CallEnd): Pick<ToolCallFacts, 'outcome' | 'denial'> {
   if (end.kind !== 'result') return { outcome: end.kind === 'approval' ? 'asked' : 'waiting' }
   if (end.denial !== undefined) return { outcome: 'denied', denial: end.denial }
   return { outcome: end.result.success ? 'succeeded' : 'failed' }
@@ -250,17 +255,17 @@ function mediatorContext(call: ReadyCall, context: CallContext): Parameters<PreT
   }
 }
 
-function isRunnable(call: ReadyCall): call is Runnable {
+function isCallPrepared(call: ReadyCall): call is Runnable {
   return call.prepared !== undefined && call.declaration !== undefined
 }
 
 /** What runs is what was approved, to the letter: undefined when today's binding or schema would make something else of it. */
-function approvedCall(call: Runnable, { input }: Approved): Runnable | undefined {
+function toApprovedCall(call: Runnable, { input }: Approved): Runnable | undefined {
   if (stableStringify(toStorableJson(call.prepared.parameters)) !== stableStringify(input)) return undefined
-  return withApprovedInput(call, input)
+  return replaceInput(call, input)
 }
 
-function withApprovedInput(call: Runnable, input: Fields): Runnable {
+function replaceInput(call: Runnable, input: Fields): Runnable {
   return { ...call, prepared: { ...call.prepared, parameters: input } }
 }
 
@@ -319,32 +324,32 @@ export function prepareCall(
     return { ...found, parameters: given, refusal: failedResult(declaration, 'invalid_parameters', error) }
   }
   const parameters = bindParameters(declaration, given, place.context)
-  const refusal = missingRefusal(declaration, parameters) ?? invalidRefusal(declaration, parameters)
+  const refusal = refuseMissingParameters(declaration, parameters) ?? refuseInvalidArguments(declaration, parameters)
   if (refusal !== undefined) return { ...found, parameters, refusal }
   const metadata = { source: declaration.source, provider_tool_name: requested.name, tool_call_id: id }
   return { ...found, parameters, call: { tool_name: declaration.name, parameters, id, metadata } }
 }
 
-function missingRefusal(declaration: ToolDeclaration, parameters: Fields): ToolResult | undefined {
+function refuseMissingParameters(declaration: ToolDeclaration, parameters: Fields): ToolResult | undefined {
   const missing = missingParameters(declaration.parameters, parameters)
   if (missing.length === 0) return undefined
   const error = `Missing required parameters for ${declaration.name}: ${missing.join(', ')}`
   return failedResult(declaration, 'missing_required_parameters', error, { missing_parameters: missing })
 }
 
-function invalidRefusal(declaration: ToolDeclaration, parameters: Fields): ToolResult | undefined {
+function refuseInvalidArguments(declaration: ToolDeclaration, parameters: Fields): ToolResult | undefined {
   const faults = validateArguments(declaration.parameters, parameters)
   if (faults.length === 0) return undefined
-  const ours = authoritativeNames(declaration)
+  const ours = listHiddenParameters(declaration)
   if (faults.some(({ path }) => ours.has(path.split(/[.[]/)[0] ?? ''))) {
     const error = `${declaration.name} cannot be called here: a value the system fills in does not fit. Do not call it again.`
     return failedResult(declaration, 'invalid_bound_parameters', error, { invalid_parameters: faults })
   }
-  const error = `Invalid arguments for ${declaration.name}: ${faults.map(faultSentence).join('; ')}. Correct them and call again.`
+  const error = `Invalid arguments for ${declaration.name}: ${faults.map(formatArgumentFault).join('; ')}. Correct them and call again.`
   return failedResult(declaration, 'invalid_parameters', error, { invalid_parameters: faults })
 }
 
-function faultSentence({ path, message }: ArgumentFault): string {
+function formatArgumentFault({ path, message }: ArgumentFault): string {
   return `${path === '' ? 'the arguments' : path} ${message}`
 }
 

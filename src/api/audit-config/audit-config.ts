@@ -34,7 +34,7 @@ function agentFindings(facts: ConfigFacts): readonly Finding[] {
 function strangerReachFindings({ agents, connections }: ConfigFacts): readonly Finding[] {
   const found: Finding[] = []
   for (const { slug, access, writingTools, unaskedTools, mcpServers } of agents) {
-    const open = connections.filter((each) => isReached(slug, each) && each.access.mode === 'public')
+    const open = connections.filter((each) => canConnectionReachAgent(slug, each) && each.access.mode === 'public')
     const isOpen = open.length > 0 && (access === undefined || access.mode === 'public')
     const where = `agent ${slug}`
     const through = open.map(({ key }) => key).join(', ')
@@ -68,7 +68,7 @@ function strangerReachFindings({ agents, connections }: ConfigFacts): readonly F
 }
 
 /** Where several agents share a connection, a sender who begins a message with a name reaches that one. */
-function isReached(slug: string, { agent, isShared }: ConnectionFacts): boolean {
+function canConnectionReachAgent(slug: string, { agent, isShared }: ConnectionFacts): boolean {
   return isShared || agent === slug
 }
 

@@ -37,12 +37,12 @@ export async function explainById(deps: ExplainDeps, asked: string, connection?:
   const isOnAskedConnection = (hit: Hit): boolean => connection === undefined || hit.connection === connection
   const known = await searchTimelines(deps.db, asked, listDedupeKeys(asked, deps.agents), maxCandidates)
   const hits = known.length > 0 ? known : await searchNewestTimelines(deps.db, asked, maxCandidates)
-  const candidates = uniqueHits(hits.filter(isOnAskedConnection))
+  const candidates = dropDuplicateHits(hits.filter(isOnAskedConnection))
   const [only, ...others] = candidates
   if (only === undefined) return explainRejected(deps, asked, connection)
   if (others.length > 0) return { kind: 'ambiguous', candidates: candidates.slice(0, maxCandidates) }
   const facts = await readTimelineFacts(deps.db, only)
-  const reasons = channelReasons(deps, only.connection)
+  const reasons = findChannelReasons(deps, only.connection)
   const story = buildTimeline(facts, reasons)
   return { kind: 'explained', reasons, explanation: { asked, matched: only.matched, facts, story } }
 }
@@ -62,7 +62,7 @@ export function withoutErrorTexts(explanation: Explanation, reasons: ChannelReas
   return { ...explanation, facts, story: buildTimeline(facts, reasons) }
 }
 
-function channelReasons({ channels = [] }: ExplainDeps, connection: string): ChannelReasons {
+function findChannelReasons({ channels = [] }: ExplainDeps, connection: string): ChannelReasons {
   return channels.find(({ channel }) => connection.startsWith(`${channel}/`))?.reasons ?? {}
 }
 
@@ -78,7 +78,7 @@ function explainRejected({ rejections }: ExplainDeps, trace: string, connection:
 }
 
 /** One message found in two ways is one message. Newest first. */
-function uniqueHits(hits: readonly Hit[]): readonly Hit[] {
+function dropDuplicateHits(hits: readonly Hit[]): readonly Hit[] {
   const unique = new Map(hits.toReversed().map((hit) => [`${hit.kind} ${hit.id}`, hit]))
   return [...unique.values()].toSorted((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0))
 }

@@ -198,7 +198,7 @@ function admissionEntry(decision: DecisionFacts, { principal, state }: MessageFa
       return timelineEntry(
         at,
         'Admitted',
-        `as ${principal ?? person ?? 'an unknown sender'}.${decisionGroundText(decision)}`,
+        `as ${principal ?? person ?? 'an unknown sender'}.${decisionReasonText(decision)}`,
       )
     case 'held':
       // Once it is over, what it waited for is history.
@@ -206,13 +206,13 @@ function admissionEntry(decision: DecisionFacts, { principal, state }: MessageFa
         ? timelineEntry(
             at,
             'Held',
-            `${why}.${decisionGroundText(decision)} It is answered once an operator lets them in.`,
+            `${why}.${decisionReasonText(decision)} It is answered once an operator lets them in.`,
             'wait',
           )
-        : timelineEntry(at, 'Held', `${why}.${decisionGroundText(decision)}`)
+        : timelineEntry(at, 'Held', `${why}.${decisionReasonText(decision)}`)
     default: {
       const told = isTold ? 'The sender was told so.' : 'No answer was sent.'
-      return timelineEntry(at, 'Refused', `${why}.${decisionGroundText(decision)} ${told}`, 'bad')
+      return timelineEntry(at, 'Refused', `${why}.${decisionReasonText(decision)} ${told}`, 'bad')
     }
   }
 }
@@ -222,7 +222,7 @@ function auditedActEntry({ at, action, outcome, code, actor, person }: DecisionF
   return timelineEntry(at, 'Decision', `${actor ?? person ?? 'the gateway'}: ${action}, ${result}.`)
 }
 
-function decisionGroundText({ rule, evidence }: DecisionFacts): string {
+function decisionReasonText({ rule, evidence }: DecisionFacts): string {
   const decided = rule === null ? '' : ` What decided: ${accessRuleText(rule)}.`
   return evidence === null ? decided : `${decided} On ${evidence.assurance} evidence of ${evidence.issuer}.`
 }

@@ -40,9 +40,9 @@ export type Timeline = {
 }
 
 export function timelineEntry(at: string | null, title: string, text: string, tone: Tone = 'plain'): TimelineEntry {
-  return { at, title, text: toSentence(text), tone }
+  return { at, title, text: capitalizeFirst(text), tone }
 }
 
-export function toSentence(text: string): string {
+export function capitalizeFirst(text: string): string {
   return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`
 }

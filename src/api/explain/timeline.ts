@@ -4,12 +4,12 @@ import { durationBetween, durationText } from '../../lib/duration-text.ts'
 import { admissionSteps, messageEntries, messageName, pairingSteps } from './message-timeline.ts'
 import { type ChannelReasons, hasReasonText, reasonText } from './reason-texts.ts'
 import {
+  capitalizeFirst,
   type MessageOutcome,
   type NextStep,
   type Timeline,
   type TimelineEntry,
   timelineEntry,
-  toSentence,
 } from './timeline-entry.ts'
 import { turnEntries } from './turn-timeline.ts'
 
@@ -75,7 +75,7 @@ function timelineHeadline(fate: MessageOutcome, facts: Facts, own: ChannelReason
         ? `Ignored: ${why}.`
         : `Ignored: nothing in it asks for an answer (${message.reason}).`
     case 'dead_turn':
-      return `Dead: the agent could not answer it. ${toSentence(why)}.`
+      return `Dead: the agent could not answer it. ${capitalizeFirst(why)}.`
     case 'dead_send':
       return `Dead: ${why}.`
     case 'unknown_send':
@@ -111,7 +111,7 @@ function turnHeadline({ turns, deliveries }: Facts): string {
   const turn = turns.at(-1)
   if (turn === undefined) return `A call that belongs to no turn: ${deliveries[0]?.state ?? 'unknown'}.`
   const cause = turn.signal === null ? 'a turn whose messages have moved on' : `a turn begun by a ${turn.signal}`
-  return `${toSentence(cause)}: ${turn.state}.`
+  return `${capitalizeFirst(cause)}: ${turn.state}.`
 }
 
 function timeTakenText({ receivedAt, endedAt }: MessageFacts): string {
@@ -133,11 +133,11 @@ function sortEntries(lines: readonly TimelineEntry[]): readonly TimelineEntry[] 
 /** Why, as a code; undefined where no bounce was reported, or where it was resent without one. */
 export function bounceReason({ deliveries }: Pick<Facts, 'deliveries'>): string | undefined {
   // What accompanies an answer may be lost without it.
-  const returned = deliveries.filter(({ isPrimary }) => isPrimary).flatMap((each) => lastBounce(each) ?? [])
+  const returned = deliveries.filter(({ isPrimary }) => isPrimary).flatMap((each) => findLastBounce(each) ?? [])
   return returned.at(-1)
 }
 
-function lastBounce({ history }: DeliveryFacts): string | undefined {
+function findLastBounce({ history }: DeliveryFacts): string | undefined {
   const last = history.findLast(({ what, kind }) => what === 'delivered' || (what === 'bounced' && kind === 'failed'))
   return last?.what === 'bounced' ? (last.reason ?? 'unspecified') : undefined
 }

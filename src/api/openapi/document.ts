@@ -61,7 +61,7 @@ export type DocumentedRoute = {
 }
 
 /** An operation of the table: what it answers becomes its 200. */
-export function documentedRoute(served: ServedOperation): DocumentedRoute {
+export function toDocumentedRoute(served: ServedOperation): DocumentedRoute {
   const { output, returns = 'What was asked for', example, mediaType, answers } = served
   const usual = output === undefined ? {} : { 200: { what: returns, schema: output, example, mediaType } }
   return { ...served, answers: { ...usual, ...answers } }
@@ -248,10 +248,10 @@ function createComponents(): Components {
             delete jsonSchema.additionalProperties
         },
       }) as Schema & { readonly $defs?: Readonly<Record<string, Schema>>; readonly id?: string }
-      const local = (name: string): string => (name.startsWith('__') ? 'Json' : name)
+      const localSchemaName = (name: string): string => (name.startsWith('__') ? 'Json' : name)
       for (const [name, { id: _id, ...part }] of Object.entries($defs ?? {}))
-        named.set(local(name), withComponentRefs(part, local) as Schema)
-      const whole = withComponentRefs(rest, local) as Schema
+        named.set(localSchemaName(name), withComponentRefs(part, localSchemaName) as Schema)
+      const whole = withComponentRefs(rest, localSchemaName) as Schema
       if (typeof id !== 'string') return whole
       named.set(id, whole)
       return { $ref: `#/components/schemas/${id}` }

@@ -1,14 +1,14 @@
 // Ambient context: what was said in a room where an agent is, and not to it. Kept for a while, for the next time the agent is asked there.
 import { bigint, index, integer, jsonb, pgTable, text, uuid } from 'drizzle-orm/pg-core'
-import { connection, instantColumn, tenant } from './columns.ts'
+import { connectionColumn, instantColumn, tenantColumn } from './columns.ts'
 
 /** The receipt keeps nothing of what was said: this is the only copy, until a turn takes it into its transcript. */
 export const ambientContext = pgTable(
   'ambient_context',
   {
     inboxId: uuid('inbox_id').primaryKey(),
-    tenant: tenant(),
-    connection: connection(),
+    tenant: tenantColumn(),
+    connection: connectionColumn(),
     agent: text('agent').notNull(),
     room: text('room').notNull(),
     /** Set where what is said in the room itself begins a thread: what other threads of the room may know of it by. */

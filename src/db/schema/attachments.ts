@@ -1,7 +1,7 @@
 // Files: where their bytes are, whose they are, and the keys our handles are signed with. Never a URL, never a byte.
 import { sql } from 'drizzle-orm'
 import { bigint, boolean, index, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
-import { createdAt, instantColumn, tenant, workspace } from './columns.ts'
+import { createdAtColumn, instantColumn, tenantColumn, workspaceColumns } from './columns.ts'
 
 /**
  * One object in a store. Status: `pending` while its bytes are written, `ready`, then `deleting` until the object is gone and
@@ -11,7 +11,7 @@ export const blobs = pgTable(
   'blobs',
   {
     id: uuid('id').primaryKey(),
-    tenant: tenant(),
+    tenant: tenantColumn(),
     store: text('store').notNull(),
     bucket: text('bucket').notNull(),
     path: text('path').notNull(),
@@ -28,7 +28,7 @@ export const blobs = pgTable(
     /** Not written and not read; a migration may drop both. */
     driver: text('driver'),
     location: text('location'),
-    createdAt: createdAt(),
+    createdAt: createdAtColumn(),
   },
   (t) => [
     uniqueIndex('blobs_object').on(t.tenant, t.store, t.bucket, t.path),
@@ -41,7 +41,7 @@ export const blobs = pgTable(
 export const attachments = pgTable(
   'attachments',
   {
-    tenant: tenant(),
+    tenant: tenantColumn(),
     id: uuid('id').notNull(),
     blobId: uuid('blob_id').notNull(),
     name: text('name'),
@@ -55,10 +55,10 @@ export const attachments = pgTable(
     receivedVia: text('received_via').notNull(),
     nativeId: text('native_id'),
     status: text('status').notNull(),
-    createdAt: createdAt(),
+    createdAt: createdAtColumn(),
     /** When a message last referred to it, or is about to. Null: none did yet. */
     usedAt: instantColumn('used_at'),
-    ...workspace(),
+    ...workspaceColumns(),
   },
   (t) => [
     primaryKey({ columns: [t.tenant, t.id] }),
@@ -76,12 +76,12 @@ export const attachments = pgTable(
 export const signingKeys = pgTable(
   'signing_keys',
   {
-    tenant: tenant(),
+    tenant: tenantColumn(),
     id: uuid('id').notNull(),
     /** 32 random bytes in hex. */
     secret: text('secret').notNull(),
     createdBy: text('created_by').notNull(),
-    createdAt: createdAt(),
+    createdAt: createdAtColumn(),
     retiredAt: instantColumn('retired_at'),
   },
   (t) => [

@@ -1,7 +1,7 @@
 // Who decided what, on which ground: written once and never changed. A trigger refuses updates and deletes (drizzle/0000_initial.sql).
 import { sql } from 'drizzle-orm'
 import { bigint, index, jsonb, pgTable, text, uuid } from 'drizzle-orm/pg-core'
-import { instantColumn, tenant } from './columns.ts'
+import { instantColumn, tenantColumn } from './columns.ts'
 
 /**
  * People stand here by the id of their `principals` row and by nothing else, so that erasing a person takes that one row
@@ -11,7 +11,7 @@ export const auditLog = pgTable(
   'audit_log',
   {
     seq: bigint('seq', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
-    tenant: tenant(),
+    tenant: tenantColumn(),
     at: instantColumn('at').notNull().defaultNow(),
     /** `message`, `pairing`, `grant`, `token`, `approval`, `run`, `consent`, `forget`, … and what was done to it. */
     action: text('action').notNull(),

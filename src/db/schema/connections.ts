@@ -1,19 +1,19 @@
 // Connections, their limits, and the positions of pull sources.
 import { sql } from 'drizzle-orm'
 import { index, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
-import { connection, createdAt, instantColumn, lease, tenant } from './columns.ts'
+import { connectionColumn, createdAtColumn, instantColumn, leaseColumns, tenantColumn } from './columns.ts'
 
 export const connections = pgTable(
   'connections',
   {
-    tenant: tenant(),
+    tenant: tenantColumn(),
     id: text('id').notNull(),
     channel: text('channel').notNull(),
     agent: text('agent').notNull(),
     externalAccount: text('external_account'),
     sealedCredentials: jsonb('sealed_credentials'),
     status: text('status').notNull().default('active'),
-    createdAt: createdAt(),
+    createdAt: createdAtColumn(),
   },
   (t) => [primaryKey({ columns: [t.tenant, t.id] })],
 )
@@ -22,8 +22,8 @@ export const connections = pgTable(
 export const connectionLimits = pgTable(
   'connection_limits',
   {
-    tenant: tenant(),
-    connection: connection(),
+    tenant: tenantColumn(),
+    connection: connectionColumn(),
     scope: text('scope').notNull(),
     notBefore: instantColumn('not_before'),
     spentUntil: instantColumn('spent_until').notNull().default(sql`'epoch'::timestamptz`),
@@ -38,8 +38,8 @@ export const connectionLimits = pgTable(
 export const replyWindows = pgTable(
   'reply_windows',
   {
-    tenant: tenant(),
-    connection: connection(),
+    tenant: tenantColumn(),
+    connection: connectionColumn(),
     scope: text('scope').notNull(),
     answered: jsonb('answered').notNull().default(sql`'[]'`),
     notifiedUntil: instantColumn('notified_until'),
@@ -56,8 +56,8 @@ export const replyWindows = pgTable(
 export const roomStatus = pgTable(
   'room_status',
   {
-    tenant: tenant(),
-    connection: connection(),
+    tenant: tenantColumn(),
+    connection: connectionColumn(),
     room: text('room').notNull(),
     reason: text('reason'),
     /** Whose it is, where it is one person's. */
@@ -73,8 +73,8 @@ export const roomStatus = pgTable(
 export const ttlEntries = pgTable(
   'ttl_entries',
   {
-    tenant: tenant(),
-    connection: connection(),
+    tenant: tenantColumn(),
+    connection: connectionColumn(),
     family: text('family').notNull(),
     key: text('key').notNull(),
     /** Whose it is, so that it is forgotten with them. */
@@ -92,8 +92,8 @@ export const ttlEntries = pgTable(
 export const channelRecords = pgTable(
   'channel_records',
   {
-    tenant: tenant(),
-    connection: connection(),
+    tenant: tenantColumn(),
+    connection: connectionColumn(),
     family: text('family').notNull(),
     key: text('key').notNull(),
     /** Which agent of ours it is about. */
@@ -101,7 +101,7 @@ export const channelRecords = pgTable(
     /** Whose it is, so that it is forgotten with them. */
     subject: text('subject'),
     value: jsonb('value').notNull(),
-    createdAt: createdAt(),
+    createdAt: createdAtColumn(),
     updatedAt: instantColumn('updated_at').notNull().defaultNow(),
   },
   (t) => [
@@ -113,12 +113,12 @@ export const channelRecords = pgTable(
 export const pullCursors = pgTable(
   'pull_cursors',
   {
-    tenant: tenant(),
-    connection: connection(),
+    tenant: tenantColumn(),
+    connection: connectionColumn(),
     source: text('source').notNull(),
     cursor: text('cursor'),
     connectedAt: instantColumn('connected_at'),
-    ...lease(),
+    ...leaseColumns(),
   },
   (t) => [primaryKey({ columns: [t.tenant, t.connection, t.source] })],
 )

@@ -1,14 +1,21 @@
 // The channel session map: conversations, the names they are known by, who takes part, and their lane.
 import { sql } from 'drizzle-orm'
 import { boolean, index, integer, jsonb, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
-import { connection, createdAt, instantColumn, lease, tenant, workspace } from './columns.ts'
+import {
+  connectionColumn,
+  createdAtColumn,
+  instantColumn,
+  leaseColumns,
+  tenantColumn,
+  workspaceColumns,
+} from './columns.ts'
 
 export const conversations = pgTable(
   'conversations',
   {
     id: uuid('id').primaryKey(),
-    tenant: tenant(),
-    connection: connection(),
+    tenant: tenantColumn(),
+    connection: connectionColumn(),
     agent: text('agent').notNull(),
     externalId: text('external_id').notNull(),
     sessionId: uuid('session_id'),
@@ -16,8 +23,8 @@ export const conversations = pgTable(
     replyTo: jsonb('reply_to'),
     replyTokenHash: text('reply_token_hash'),
     lastActivityAt: instantColumn('last_activity_at').notNull().defaultNow(),
-    createdAt: createdAt(),
-    ...workspace(),
+    createdAt: createdAtColumn(),
+    ...workspaceColumns(),
   },
   (t) => [
     uniqueIndex('conversations_external').on(t.tenant, t.connection, t.agent, t.externalId),
@@ -29,8 +36,8 @@ export const conversations = pgTable(
 export const conversationAliases = pgTable(
   'conversation_aliases',
   {
-    tenant: tenant(),
-    connection: connection(),
+    tenant: tenantColumn(),
+    connection: connectionColumn(),
     agent: text('agent').notNull(),
     externalId: text('external_id').notNull(),
     conversationId: uuid('conversation_id').notNull(),
@@ -42,8 +49,8 @@ export const conversationAliases = pgTable(
 export const threadAgents = pgTable(
   'thread_agents',
   {
-    tenant: tenant(),
-    connection: connection(),
+    tenant: tenantColumn(),
+    connection: connectionColumn(),
     externalId: text('external_id').notNull(),
     agent: text('agent').notNull(),
     updatedAt: instantColumn('updated_at').notNull().defaultNow(),
@@ -66,8 +73,8 @@ export const lanes = pgTable(
   'lanes',
   {
     conversationId: uuid('conversation_id').primaryKey(),
-    tenant: tenant(),
-    connection: connection(),
+    tenant: tenantColumn(),
+    connection: connectionColumn(),
     pending: integer('pending').notNull().default(0),
     mode: text('mode').notNull().default('active'),
     nextAt: instantColumn('next_at').notNull().defaultNow(),
@@ -75,7 +82,7 @@ export const lanes = pgTable(
     isControl: boolean('is_control').notNull().default(false),
     /** The turn that is open in this lane; it survives its holder and is resumed by the next one. */
     turnId: uuid('turn_id'),
-    ...lease(),
+    ...leaseColumns(),
   },
   (t) => [
     index('lanes_due').on(t.tenant, t.nextAt).where(sql`pending > 0`),

@@ -1,13 +1,13 @@
 // How many messages and calls have come to which end, kept by triggers, so that no query has to count a million rows.
 // A change is a row of its own: replicas never wait for each other's counts. The sweeper folds changes into counters.
 import { bigint, date, integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
-import { connection, instantColumn, tenant } from './columns.ts'
+import { connectionColumn, instantColumn, tenantColumn } from './columns.ts'
 
-const what = () => ({
+const countedColumns = () => ({
   /** `message`, `call`, `drift` or `crash`. */
   kind: text('kind').notNull(),
-  tenant: tenant(),
-  connection: connection(),
+  tenant: tenantColumn(),
+  connection: connectionColumn(),
   state: text('state').notNull(),
   reason: text('reason').notNull().default(''),
 })
@@ -15,7 +15,7 @@ const what = () => ({
 export const counters = pgTable(
   'counters',
   {
-    ...what(),
+    ...countedColumns(),
     /** Rows that stand there now. */
     current: bigint('current', { mode: 'number' }).notNull(),
     /** Times this was ever reached; never falls, also when retention removes the rows. */
@@ -27,7 +27,7 @@ export const counters = pgTable(
 )
 
 export const counterChanges = pgTable('counter_changes', {
-  ...what(),
+  ...countedColumns(),
   delta: integer('delta').notNull(),
   at: instantColumn('at'),
 })
@@ -39,8 +39,8 @@ const countColumn = (name: string) => bigint(name, { mode: 'number' }).notNull()
 export const strangerUsage = pgTable(
   'stranger_usage',
   {
-    tenant: tenant(),
-    connection: connection(),
+    tenant: tenantColumn(),
+    connection: connectionColumn(),
     /** In UTC. */
     day: date('day').notNull(),
     /** `unproven` or `unknown`. */
@@ -60,7 +60,7 @@ export const strangerUsage = pgTable(
 export const storageProbes = pgTable(
   'storage_probes',
   {
-    tenant: tenant(),
+    tenant: tenantColumn(),
     /** When readiness last wrote here. */
     probedAt: instantColumn('probed_at'),
     /** The latest time of the database's clock that a gateway saw. In the future: that clock went back. */

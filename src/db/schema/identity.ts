@@ -12,16 +12,16 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core'
-import { connection, createdAt, instantColumn, tenant, workspace } from './columns.ts'
+import { connectionColumn, createdAtColumn, instantColumn, tenantColumn, workspaceColumns } from './columns.ts'
 
 /** Every person a decision was made about, under an id that says nothing about them. Deleted when they are erased. */
 export const principals = pgTable(
   'principals',
   {
-    tenant: tenant(),
+    tenant: tenantColumn(),
     id: uuid('id').notNull(),
     subject: text('subject').notNull(),
-    createdAt: createdAt(),
+    createdAt: createdAtColumn(),
   },
   (t) => [primaryKey({ columns: [t.tenant, t.id] }), uniqueIndex('principals_subject').on(t.tenant, t.subject)],
 )
@@ -30,11 +30,11 @@ export const principals = pgTable(
 export const identityLinks = pgTable(
   'identity_links',
   {
-    tenant: tenant(),
+    tenant: tenantColumn(),
     subject: text('subject').notNull(),
     principal: text('principal').notNull(),
     createdBy: text('created_by').notNull(),
-    createdAt: createdAt(),
+    createdAt: createdAtColumn(),
   },
   (t) => [primaryKey({ columns: [t.tenant, t.subject] }), index('identity_links_principal').on(t.tenant, t.principal)],
 )
@@ -43,7 +43,7 @@ export const identityLinks = pgTable(
 export const grants = pgTable(
   'grants',
   {
-    tenant: tenant(),
+    tenant: tenantColumn(),
     id: uuid('id').notNull(),
     subject: text('subject').notNull(),
     /** `allow` or `deny`; a denial wins. */
@@ -55,7 +55,7 @@ export const grants = pgTable(
     workspaceId: text('workspace_id'),
     source: text('source').notNull(),
     createdBy: text('created_by').notNull(),
-    createdAt: createdAt(),
+    createdAt: createdAtColumn(),
     expiresAt: instantColumn('expires_at'),
     revokedAt: instantColumn('revoked_at'),
     revokedBy: text('revoked_by'),
@@ -70,9 +70,9 @@ export const grants = pgTable(
 export const pairings = pgTable(
   'pairings',
   {
-    tenant: tenant(),
+    tenant: tenantColumn(),
     id: uuid('id').notNull(),
-    connection: connection(),
+    connection: connectionColumn(),
     agent: text('agent').notNull(),
     subject: text('subject').notNull(),
     code: text('code').notNull(),
@@ -86,7 +86,7 @@ export const pairings = pgTable(
     /** Slots among the pairings that may wait at once. No two have the same, so that racing replicas cannot exceed the number. */
     groupSlot: integer('group_slot'),
     connectionSlot: integer('connection_slot'),
-    createdAt: createdAt(),
+    createdAt: createdAtColumn(),
     expiresAt: instantColumn('expires_at').notNull(),
     decidedAt: instantColumn('decided_at'),
     decidedBy: text('decided_by'),
@@ -107,8 +107,8 @@ export const pairings = pgTable(
 export const pairingOverflows = pgTable(
   'pairing_overflows',
   {
-    tenant: tenant(),
-    connection: connection(),
+    tenant: tenantColumn(),
+    connection: connectionColumn(),
     senderGroup: text('sender_group').notNull(),
     messages: bigint('messages', { mode: 'number' }).notNull(),
     since: instantColumn('since').notNull(),
@@ -123,7 +123,7 @@ export const pairingOverflows = pgTable(
 export const tokens = pgTable(
   'tokens',
   {
-    tenant: tenant(),
+    tenant: tenantColumn(),
     id: uuid('id').notNull(),
     hash: text('hash').notNull(),
     label: text('label').notNull(),
@@ -139,8 +139,8 @@ export const tokens = pgTable(
     revokedAt: instantColumn('revoked_at'),
     /** Near enough for an operator to tell an unused token; not a write per request. */
     lastUsedAt: instantColumn('last_used_at'),
-    createdAt: createdAt(),
-    ...workspace(),
+    createdAt: createdAtColumn(),
+    ...workspaceColumns(),
   },
   (t) => [primaryKey({ columns: [t.tenant, t.id] }), uniqueIndex('tokens_hash').on(t.hash)],
 )
@@ -149,7 +149,7 @@ export const tokens = pgTable(
 export const consents = pgTable(
   'consents',
   {
-    tenant: tenant(),
+    tenant: tenantColumn(),
     id: uuid('id').notNull(),
     operation: text('operation').notNull(),
     isAllowed: boolean('is_allowed').notNull(),
@@ -159,7 +159,7 @@ export const consents = pgTable(
     agent: text('agent'),
     sessionId: uuid('session_id'),
     audit: jsonb('audit').notNull(),
-    createdAt: createdAt(),
+    createdAt: createdAtColumn(),
   },
   (t) => [
     primaryKey({ columns: [t.tenant, t.id] }),
@@ -172,13 +172,13 @@ export const consents = pgTable(
 export const callChains = pgTable(
   'call_chains',
   {
-    tenant: tenant(),
+    tenant: tenantColumn(),
     root: text('root').notNull(),
     agent: text('agent').notNull(),
     host: text('host').notNull(),
     /** How far from the root, the nearest time. A caller that comes back is further away. */
     depth: integer('depth').notNull(),
-    createdAt: createdAt(),
+    createdAt: createdAtColumn(),
   },
   (t) => [primaryKey({ columns: [t.tenant, t.root, t.agent, t.host] }), index('call_chains_created').on(t.createdAt)],
 )
@@ -186,7 +186,7 @@ export const callChains = pgTable(
 /** Tokens of other issuers that count once: that they were used, by a hash, for as long as they could be shown again. */
 export const usedTokens = pgTable(
   'used_tokens',
-  { tenant: tenant(), key: text('key').notNull(), expiresAt: instantColumn('expires_at').notNull() },
+  { tenant: tenantColumn(), key: text('key').notNull(), expiresAt: instantColumn('expires_at').notNull() },
   (t) => [primaryKey({ columns: [t.tenant, t.key] }), index('used_tokens_expiry').on(t.expiresAt)],
 )
 
@@ -197,8 +197,8 @@ export const usedTokens = pgTable(
 export const accountDeletions = pgTable(
   'account_deletions',
   {
-    tenant: tenant(),
-    connection: connection(),
+    tenant: tenantColumn(),
+    connection: connectionColumn(),
     subject: text('subject').notNull(),
     /** The arrival that said so. */
     inboxId: uuid('inbox_id').notNull(),

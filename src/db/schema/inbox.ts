@@ -13,7 +13,7 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core'
-import { connection, createdAt, instantColumn, tenant, workspace } from './columns.ts'
+import { connectionColumn, createdAtColumn, instantColumn, tenantColumn, workspaceColumns } from './columns.ts'
 
 /** States: queued, in_turn, held, answered, merged, refused, dead; outside the ledger: ignored. */
 export const inbox = pgTable(
@@ -21,8 +21,8 @@ export const inbox = pgTable(
   {
     id: uuid('id').primaryKey(),
     seq: bigint('seq', { mode: 'number' }).generatedAlwaysAsIdentity(),
-    tenant: tenant(),
-    connection: connection(),
+    tenant: tenantColumn(),
+    connection: connectionColumn(),
     /** Hash over tenant, connection and key: one column, so that one index is the only way to look it up. */
     dedupeKey: text('dedupe_key').notNull(),
     contentHash: text('content_hash').notNull(),
@@ -66,7 +66,7 @@ export const inbox = pgTable(
     /** The task it asks for or goes on with. */
     taskId: uuid('task_id'),
     traceId: text('trace_id').notNull(),
-    ...workspace(),
+    ...workspaceColumns(),
   },
   (t) => [
     uniqueIndex('inbox_claim').on(t.dedupeKey, t.contentHash),
@@ -110,8 +110,8 @@ export const inbox = pgTable(
  */
 export const duplicates = pgTable('duplicates', {
   inboxId: uuid('inbox_id').primaryKey(),
-  tenant: tenant(),
-  connection: connection(),
+  tenant: tenantColumn(),
+  connection: connectionColumn(),
   count: integer('count').notNull(),
   lastAt: instantColumn('last_at').notNull().defaultNow(),
   lastDeliveryId: text('last_delivery_id'),
@@ -124,7 +124,7 @@ export const duplicates = pgTable('duplicates', {
 export const proofClaims = pgTable(
   'proof_claims',
   {
-    tenant: tenant(),
+    tenant: tenantColumn(),
     key: text('key').notNull(),
     eventId: uuid('event_id').notNull(),
     inboxId: uuid('inbox_id').notNull(),
@@ -136,13 +136,13 @@ export const proofClaims = pgTable(
 export const tombstones = pgTable(
   'tombstones',
   {
-    tenant: tenant(),
-    connection: connection(),
+    tenant: tenantColumn(),
+    connection: connectionColumn(),
     messageId: text('message_id').notNull(),
     subject: text('subject').notNull(),
     event: text('event').notNull(),
     inboxId: uuid('inbox_id').notNull(),
-    createdAt: createdAt(),
+    createdAt: createdAtColumn(),
   },
   (t) => [primaryKey({ columns: [t.tenant, t.connection, t.messageId, t.subject] })],
 )

@@ -12,7 +12,14 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core'
-import { connection, createdAt, history, instantColumn, lease, tenant } from './columns.ts'
+import {
+  connectionColumn,
+  createdAtColumn,
+  historyColumn,
+  instantColumn,
+  leaseColumns,
+  tenantColumn,
+} from './columns.ts'
 
 /** States: queued, sending, retry, unknown, delivered, refused, dead, cancelled. Open while settled_at is null. */
 export const outbox = pgTable(
@@ -20,8 +27,8 @@ export const outbox = pgTable(
   {
     id: uuid('id').primaryKey(),
     seq: bigint('seq', { mode: 'number' }).generatedAlwaysAsIdentity(),
-    tenant: tenant(),
-    connection: connection(),
+    tenant: tenantColumn(),
+    connection: connectionColumn(),
     conversationId: uuid('conversation_id'),
     turnId: uuid('turn_id'),
     /** The turn, the send, or the arrival (purpose `protocol`) this row belongs to; unique with its ordinal, so completing twice writes once. */
@@ -50,9 +57,9 @@ export const outbox = pgTable(
     bounceKind: text('bounce_kind'),
     bounceReason: text('bounce_reason'),
     bouncedAt: instantColumn('bounced_at'),
-    createdAt: createdAt(),
+    createdAt: createdAtColumn(),
     traceId: text('trace_id').notNull(),
-    history: history(),
+    history: historyColumn(),
   },
   (t) => [
     uniqueIndex('outbox_origin').on(t.origin, t.ordinal),
@@ -69,12 +76,12 @@ export const outbox = pgTable(
 export const sendLanes = pgTable(
   'send_lanes',
   {
-    tenant: tenant(),
-    connection: connection(),
+    tenant: tenantColumn(),
+    connection: connectionColumn(),
     orderKey: text('order_key').notNull(),
     pending: integer('pending').notNull().default(0),
     nextAt: instantColumn('next_at').notNull().defaultNow(),
-    ...lease(),
+    ...leaseColumns(),
   },
   (t) => [
     primaryKey({ columns: [t.tenant, t.connection, t.orderKey] }),

@@ -12,14 +12,14 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core'
-import { connection, createdAt, instantColumn, tenant, workspace } from './columns.ts'
+import { connectionColumn, createdAtColumn, instantColumn, tenantColumn, workspaceColumns } from './columns.ts'
 
 export const sessions = pgTable(
   'sessions',
   {
     id: uuid('id').primaryKey(),
-    tenant: tenant(),
-    connection: connection(),
+    tenant: tenantColumn(),
+    connection: connectionColumn(),
     conversationId: uuid('conversation_id').notNull(),
     agent: text('agent').notNull(),
     owner: text('owner'),
@@ -40,8 +40,8 @@ export const sessions = pgTable(
     expiresAt: instantColumn('expires_at'),
     lastActivityAt: instantColumn('last_activity_at').notNull().defaultNow(),
     endedAt: instantColumn('ended_at'),
-    createdAt: createdAt(),
-    ...workspace(),
+    createdAt: createdAtColumn(),
+    ...workspaceColumns(),
   },
   (t) => [
     index('sessions_conversation').on(t.conversationId),
@@ -56,12 +56,12 @@ export const messages = pgTable(
   {
     sessionId: uuid('session_id').notNull(),
     seq: bigint('seq', { mode: 'number' }).notNull(),
-    tenant: tenant(),
+    tenant: tenantColumn(),
     turnId: uuid('turn_id'),
     inboxId: uuid('inbox_id'),
     role: text('role').notNull(),
     envelope: jsonb('envelope').notNull(),
-    createdAt: createdAt(),
+    createdAt: createdAtColumn(),
   },
   (t) => [primaryKey({ columns: [t.sessionId, t.seq] }), index('messages_inbox').on(t.inboxId)],
 )
@@ -74,7 +74,7 @@ export const runs = pgTable(
   'runs',
   {
     id: uuid('id').primaryKey(),
-    tenant: tenant(),
+    tenant: tenantColumn(),
     runId: text('run_id'),
     turnId: uuid('turn_id').notNull(),
     conversationId: uuid('conversation_id'),
@@ -92,9 +92,9 @@ export const runs = pgTable(
     summary: jsonb('summary'),
     cancelRequestedAt: instantColumn('cancel_requested_at'),
     cancelledBy: text('cancelled_by'),
-    createdAt: createdAt(),
+    createdAt: createdAtColumn(),
     endedAt: instantColumn('ended_at'),
-    ...workspace(),
+    ...workspaceColumns(),
   },
   (t) => [
     index('runs_turn').on(t.turnId),
@@ -112,7 +112,7 @@ export const runEvents = pgTable(
     key: text('key').notNull(),
     attempt: integer('attempt').notNull().default(1),
     event: jsonb('event').notNull(),
-    createdAt: createdAt(),
+    createdAt: createdAtColumn(),
   },
   (t) => [primaryKey({ columns: [t.runId, t.seq] }), uniqueIndex('run_events_key').on(t.runId, t.key)],
 )

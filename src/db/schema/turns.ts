@@ -13,14 +13,21 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core'
-import { connection, createdAt, history, instantColumn, tenant, workspace } from './columns.ts'
+import {
+  connectionColumn,
+  createdAtColumn,
+  historyColumn,
+  instantColumn,
+  tenantColumn,
+  workspaceColumns,
+} from './columns.ts'
 /** States: running, replied, answered, silent, dead, split. */
 export const turns = pgTable(
   'turns',
   {
     id: uuid('id').primaryKey(),
-    tenant: tenant(),
-    connection: connection(),
+    tenant: tenantColumn(),
+    connection: connectionColumn(),
     conversationId: uuid('conversation_id').notNull(),
     sessionId: uuid('session_id'),
     agent: text('agent').notNull(),
@@ -50,7 +57,7 @@ export const turns = pgTable(
     taskId: uuid('task_id'),
     taskOrder: integer('task_order'),
     traceId: text('trace_id').notNull(),
-    history: history(),
+    history: historyColumn(),
   },
   (t) => [
     index('turns_task').on(t.taskId, t.taskOrder).where(sql`task_id is not null`),
@@ -85,7 +92,7 @@ export const timers = pgTable(
   'timers',
   {
     id: uuid('id').primaryKey(),
-    tenant: tenant(),
+    tenant: tenantColumn(),
     conversationId: uuid('conversation_id').notNull(),
     origin: uuid('origin').notNull(),
     name: text('name').notNull(),
@@ -93,7 +100,7 @@ export const timers = pgTable(
     payload: jsonb('payload'),
     dueAt: instantColumn('due_at').notNull(),
     firedAt: instantColumn('fired_at'),
-    createdAt: createdAt(),
+    createdAt: createdAtColumn(),
   },
   (t) => [
     uniqueIndex('timers_origin').on(t.origin, t.name),
@@ -107,7 +114,7 @@ export const signals = pgTable(
   {
     id: uuid('id').primaryKey(),
     seq: bigint('seq', { mode: 'number' }).generatedAlwaysAsIdentity(),
-    tenant: tenant(),
+    tenant: tenantColumn(),
     conversationId: uuid('conversation_id').notNull(),
     kind: text('kind').notNull(),
     name: text('name').notNull(),
@@ -117,7 +124,7 @@ export const signals = pgTable(
     reason: text('reason'),
     attempts: integer('attempts').notNull().default(0),
     turnId: uuid('turn_id'),
-    createdAt: createdAt(),
+    createdAt: createdAtColumn(),
     endedAt: instantColumn('ended_at'),
   },
   (t) => [
@@ -133,8 +140,8 @@ export const tasks = pgTable(
   'tasks',
   {
     id: uuid('id').primaryKey(),
-    tenant: tenant(),
-    connection: connection(),
+    tenant: tenantColumn(),
+    connection: connectionColumn(),
     agent: text('agent').notNull(),
     /** Null: every caller who knows the id. */
     owner: text('owner'),
@@ -150,7 +157,7 @@ export const tasks = pgTable(
     waitingInboxId: uuid('waiting_inbox_id'),
     /** A caller wants push notifications: a trigger writes the calls (drizzle/0000_initial.sql). */
     hasPush: boolean('has_push').notNull().default(false),
-    createdAt: createdAt(),
+    createdAt: createdAtColumn(),
     endedAt: instantColumn('ended_at'),
   },
   (t) => [
@@ -168,7 +175,7 @@ export const tasks = pgTable(
 export const pushConfigs = pgTable(
   'push_configs',
   {
-    tenant: tenant(),
+    tenant: tenantColumn(),
     taskId: uuid('task_id').notNull(),
     id: text('id').notNull(),
     url: text('url').notNull(),
@@ -177,7 +184,7 @@ export const pushConfigs = pgTable(
     dialect: text('dialect').notNull(),
     /** The receiver said that it is gone. */
     disabledAt: instantColumn('disabled_at'),
-    createdAt: createdAt(),
+    createdAt: createdAtColumn(),
   },
   (t) => [primaryKey({ columns: [t.tenant, t.taskId, t.id] })],
 )
@@ -187,7 +194,7 @@ export const pushConfigs = pgTable(
 export const pendingActions = pgTable(
   'pending_actions',
   {
-    tenant: tenant(),
+    tenant: tenantColumn(),
     id: uuid('id').notNull(),
     turnId: uuid('turn_id').notNull(),
     conversationId: uuid('conversation_id').notNull(),
@@ -214,8 +221,8 @@ export const pendingActions = pgTable(
     resolutionResult: jsonb('resolution_result'),
     resolutionError: text('resolution_error'),
     resolutionMetadata: jsonb('resolution_metadata'),
-    createdAt: createdAt(),
-    ...workspace(),
+    createdAt: createdAtColumn(),
+    ...workspaceColumns(),
   },
   (t) => [
     primaryKey({ columns: [t.tenant, t.id] }),
@@ -228,7 +235,7 @@ export const pendingActions = pgTable(
 export const runtimeToolRequests = pgTable(
   'runtime_tool_requests',
   {
-    tenant: tenant(),
+    tenant: tenantColumn(),
     id: uuid('id').notNull(),
     turnId: uuid('turn_id').notNull(),
     conversationId: uuid('conversation_id').notNull(),
@@ -249,8 +256,8 @@ export const runtimeToolRequests = pgTable(
     resume: jsonb('resume'),
     resolver: text('resolver'),
     resolvedAt: instantColumn('resolved_at'),
-    createdAt: createdAt(),
-    ...workspace(),
+    createdAt: createdAtColumn(),
+    ...workspaceColumns(),
   },
   (t) => [
     primaryKey({ columns: [t.tenant, t.id] }),

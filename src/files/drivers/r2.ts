@@ -41,9 +41,9 @@ export function createR2Store({
   name = 'r2',
   timeoutMs = storeTimeouts.timeoutMs,
 }: R2StoreOptions): BlobStore {
-  const late = () => storeFailure('it did not answer in time', undefined)
+  const timeoutFailure = () => storeFailure('it did not answer in time', undefined)
   const withR2Timeout = <Result>(work: Promise<Result>) =>
-    withTimeout(work, timeoutMs, late).catch((error: unknown) => {
+    withTimeout(work, timeoutMs, timeoutFailure).catch((error: unknown) => {
       throw storeFailure('it could not be reached', error)
     })
   return {

@@ -3,13 +3,13 @@ import { AwsClient } from 'aws4fetch'
 import { GatewayError } from '../../lib/errors.ts'
 import { sha256Bytes, toHex } from '../../lib/index.ts'
 import type { Secret } from '../../lib/secret.ts'
-import { assertObjectKey, type BlobStore, type ByteRange, signedDisposition } from '../blob-store.ts'
+import { assertObjectKey, type BlobStore, type ByteRange, chooseSignedDisposition } from '../blob-store.ts'
 import {
   type BodyPart,
   drainResponse,
   mayHaveTakenEffect,
-  rangedBody,
   readBodyParts,
+  requireRangedBody,
   storeRequest,
   storeTimeouts,
   unexpectedStoreResponse,
@@ -53,7 +53,7 @@ export function createS3Store(options: S3StoreOptions): BlobStore {
     async signUrl(key, seconds) {
       const url = new URL(s3ObjectUrl(key))
       url.searchParams.set('X-Amz-Expires', String(seconds))
-      url.searchParams.set('response-content-disposition', signedDisposition(key))
+      url.searchParams.set('response-content-disposition', chooseSignedDisposition(key))
       return (await aws.sign(url.href, { method: 'GET', aws: { signQuery: true } })).url
     },
     urls: { hosts: [endpoint.host], form: 's3', isVirtualHosted: true },
@@ -93,7 +93,7 @@ async function readS3Object(
 ): Promise<ReadableStream<Uint8Array> | undefined> {
   const headers: Record<string, string> = range === undefined ? {} : { range: `bytes=${range.start}-${range.end}` }
   const response = await send({ method: 'GET', key, headers })
-  if (range !== undefined && response.status === 206) return rangedBody(response, range)
+  if (range !== undefined && response.status === 206) return requireRangedBody(response, range)
   if (range === undefined && response.status === 200) return response.body ?? new Blob([]).stream()
   if (response.status !== 404) throw await unexpectedStoreResponse(response, 'a read')
   await drainResponse(response)

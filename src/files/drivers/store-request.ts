@@ -98,7 +98,7 @@ export function mayHaveTakenEffect(error: unknown): boolean {
 // A range is cut to what was asked for: not every store counts to the last byte as it should.
 
 /** The body of a 206, beginning where it was asked to. */
-export function rangedBody(response: Response, { start, end }: ByteRange): ReadableStream<Uint8Array> {
+export function requireRangedBody(response: Response, { start, end }: ByteRange): ReadableStream<Uint8Array> {
   const from = /^bytes (\d+)-/.exec(response.headers.get('content-range') ?? '')?.[1]
   if (response.body === null || Number(from) !== start) {
     throw new GatewayError('storage_unavailable', '[attachments] the store gave another part than was asked for', {

@@ -1,12 +1,12 @@
 // The Supabase Storage driver, over its REST interface. Small files in one request, larger ones by resumable uploads (tus 1.0).
 import type { Secret } from '../../lib/secret.ts'
-import { assertObjectKey, type BlobStore, type ByteRange, isShownInPlace } from '../blob-store.ts'
+import { assertObjectKey, type BlobStore, type ByteRange, isShownInline } from '../blob-store.ts'
 import {
   type BodyPart,
   drainResponse,
   mayHaveTakenEffect,
-  rangedBody,
   readBodyParts,
+  requireRangedBody,
   storeRequest,
   storeTimeouts,
   unexpectedStoreResponse,
@@ -46,7 +46,7 @@ export function createSupabaseStore(options: SupabaseStoreOptions): BlobStore {
     remove: (key) => removeSupabaseObject(send, supabaseObjectPath(key)),
     signUrl: async (key, seconds) => {
       const signed = await signSupabaseObject(send, supabaseObjectPath(key), seconds)
-      return `${base}${signed}${isShownInPlace(key) ? '' : '&download='}`
+      return `${base}${signed}${isShownInline(key) ? '' : '&download='}`
     },
     urls: { hosts: listSupabaseHosts(options), form: 'supabase' },
   }
@@ -90,7 +90,7 @@ async function readSupabaseObject(
 ): Promise<ReadableStream<Uint8Array> | undefined> {
   const headers: Record<string, string> = range === undefined ? {} : { range: `bytes=${range.start}-${range.end}` }
   const response = await send(`/object/authenticated/${path}`, { method: 'GET', headers })
-  if (range !== undefined && response.status === 206) return rangedBody(response, range)
+  if (range !== undefined && response.status === 206) return requireRangedBody(response, range)
   if (range === undefined && response.status === 200) return response.body ?? new Blob([]).stream()
   if (await isObjectMissing(response)) return undefined
   throw await unexpectedStoreResponse(response, 'a read')

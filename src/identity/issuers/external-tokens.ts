@@ -6,8 +6,8 @@ import type { Bearer } from '../../contract/caller.ts'
 import type { RejectReason } from '../../contract/index.ts'
 import type { Log } from '../../lib/log.ts'
 import {
-  createIntrospection,
   createIssuerKeys,
+  createTokenIntrospector,
   type IssuerCache,
   type IssuerFetch,
   type IssuerKeys,
@@ -49,7 +49,7 @@ type CheckedToken =
 export function createExternalTokenVerifier(deps: ExternalTokenDeps): ExternalTokenVerifier {
   const { jwt, introspected } = deps.issuers
   const keys = new Map(jwt.map((each) => [each.issuer, createIssuerKeys(deps, each)]))
-  const introspectToken = introspected === undefined ? undefined : createIntrospection(deps, introspected)
+  const introspectToken = introspected === undefined ? undefined : createTokenIntrospector(deps, introspected)
   const checkToken = async (token: string): Promise<CheckedToken> => {
     const read = decodeUnverifiedJwt(token)
     const issuer = jwt.find((each) => each.issuer === read?.issuer)

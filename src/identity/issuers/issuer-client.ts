@@ -103,7 +103,7 @@ type Issuer = Pick<JwtIssuer, 'issuer' | 'jwksUrl'>
 export function createIssuerKeys(deps: IssuerKeyDeps, issuer: Issuer): IssuerKeys {
   const { memory } = deps
   let asking: Promise<void> | undefined
-  const age = (since: number): number => {
+  const ageMsSince = (since: number): number => {
     const ms = deps.now() - since
     // A clock that was set back says nothing about age.
     return ms < 0 ? Number.POSITIVE_INFINITY : ms
@@ -112,18 +112,18 @@ export function createIssuerKeys(deps: IssuerKeyDeps, issuer: Issuer): IssuerKey
     async find(kid) {
       const record = memory.keys.get(issuer.issuer) ?? { triedAt: Number.NEGATIVE_INFINITY, isFailing: false }
       memory.keys.set(issuer.issuer, record)
-      const knows = (): boolean => record.kept?.kids.has(kid) === true && age(record.kept.at) <= maxAgeMs
-      const isFresh = record.kept !== undefined && age(record.kept.at) < freshMs
-      if (!(isFresh && knows())) {
+      const hasFreshKey = (): boolean => record.kept?.kids.has(kid) === true && ageMsSince(record.kept.at) <= maxAgeMs
+      const isFresh = record.kept !== undefined && ageMsSince(record.kept.at) < freshMs
+      if (!(isFresh && hasFreshKey())) {
         // A caller that can be answered from memory does not wait for a refresh that another one began.
-        if (asking === undefined && age(record.triedAt) >= cooldownMs)
+        if (asking === undefined && ageMsSince(record.triedAt) >= cooldownMs)
           asking = refreshIssuerKeys(deps, issuer, record).finally(() => {
             asking = undefined
           })
-        else if (knows()) return toKeyLookup(record)
+        else if (hasFreshKey()) return toKeyLookup(record)
         await asking
       }
-      if (knows()) return toKeyLookup(record)
+      if (hasFreshKey()) return toKeyLookup(record)
       return { kind: record.isFailing || record.kept === undefined ? 'unavailable' : 'unknown' }
     },
   }
@@ -199,7 +199,7 @@ export type IntrospectionResult =
   | { readonly ok: true; readonly claims: TokenClaims }
   | { readonly ok: false; readonly reason: RejectReason }
 
-export function createIntrospection(
+export function createTokenIntrospector(
   deps: IntrospectionDeps,
   issuer: IntrospectedIssuer,
 ): (token: string) => Promise<IntrospectionResult> {

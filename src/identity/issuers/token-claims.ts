@@ -159,7 +159,7 @@ export async function toBearer(
     issuerClaims: {
       issuer: issuer.issuer,
       kind,
-      ...voucherTimes(claims),
+      ...tokenTimesToIso(claims),
       // A client acts in its own name; only an actor is said to act for a subject.
       ...(claims.actors.length > 0 && subject !== about ? { onBehalfOf: [about] } : {}),
     },
@@ -180,7 +180,7 @@ function mapScopes(table: Issuer['scopes'], given: readonly string[]): readonly 
   return [...mapped, ...given.filter((each) => !Object.hasOwn(table, each))]
 }
 
-function voucherTimes({ issuedAt, notBefore, expiresAt }: TokenClaims): Partial<ForeignTokenClaims> {
+function tokenTimesToIso({ issuedAt, notBefore, expiresAt }: TokenClaims): Partial<ForeignTokenClaims> {
   return {
     ...(issuedAt === undefined ? {} : { issuedAt: secondsToIso(issuedAt) }),
     ...(notBefore === undefined ? {} : { notBefore: secondsToIso(notBefore) }),

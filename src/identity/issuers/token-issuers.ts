@@ -162,7 +162,7 @@ export function hasTokenIssuers({ jwt, introspected }: TokenIssuers): boolean {
 }
 
 /** `resource`: the URL a token is wanted for. */
-export function protectedResource(issuers: TokenIssuers, resource: string): ProtectedResource {
+export function toProtectedResource(issuers: TokenIssuers, resource: string): ProtectedResource {
   const all = [...issuers.jwt, ...(issuers.introspected === undefined ? [] : [issuers.introspected])]
   const scopes = all.flatMap((each) => Object.values(each.scopes).flatMap((theirs) => (theirs === 'any' ? [] : theirs)))
   return {

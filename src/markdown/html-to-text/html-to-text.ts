@@ -5,21 +5,21 @@
 import { Tokenizer } from 'htmlparser2'
 import { maxTextLength } from '../../contract/index.ts'
 import { cleanText } from '../../lib/clean-text.ts'
-import { withoutLooseJoiners, withoutUnseen } from './invisible-characters.ts'
-import { closeAll, closeElement, currentLook, noElements, openElement } from './open-elements.ts'
+import { removeLooseJoiners, removeUnseenCharacters } from './invisible-characters.ts'
+import { closeAllElements, closeElement, createOpenElements, currentVisibility, openElement } from './open-elements.ts'
 import {
   appendText,
+  appendWithoutSpace,
   breakLine,
-  enterContainer,
-  enterRow,
-  finishLines,
+  createLines,
+  enterListOrQuote,
+  enterTableRow,
+  joinFinishedLines,
   type Lines,
-  newLines,
-  recordLines,
-  startBlock,
+  requestLineBreaks,
   startCell,
-  tieText,
-  writeKept,
+  startRecording,
+  writePreformatted,
   writeWords,
 } from './text-lines.ts'
 import {
@@ -37,7 +37,7 @@ import {
 const maxHtmlLength = 1024 * 1024
 const maxAltLength = 500
 const shortcode = /^(?::[\w+-]{1,64}:|[\p{Extended_Pictographic}\p{Emoji_Component}]{1,16})$/u
-const nothing = () => {}
+const doNothing = () => {}
 
 export type HtmlTextOptions = {
   readonly maxLength?: number
@@ -49,8 +49,8 @@ export type HtmlTextOptions = {
 
 /** At most `maxLength` UTF-16 units of plain text. It is never markup again: a caller that shows it must escape it. */
 export function htmlToText(html: string, options: HtmlTextOptions = {}): string {
-  const lines = newLines(Math.min(options.maxLength ?? maxTextLength, maxTextLength))
-  const elements = noElements()
+  const lines = createLines(Math.min(options.maxLength ?? maxTextLength, maxTextLength))
+  const elements = createOpenElements()
   const [lists, formulas]: [List[], Formula[]] = [[], []]
   let isRaw = false
   readTokens(cleanText(html.slice(0, maxHtmlLength)), {
@@ -58,7 +58,12 @@ export function htmlToText(html: string, options: HtmlTextOptions = {}): string 
       isRaw = rawTags.has(name)
       if (isRaw) return
       if (voidTags.has(name))
-        return writeVoid(lines, name, computeVisibility(currentLook(elements), name, attributes), attributes)
+        return writeVoidElement(
+          lines,
+          name,
+          computeVisibility(currentVisibility(elements), name, attributes),
+          attributes,
+        )
       openElement(elements, name, attributes, (look) => {
         const end = beginElement({ lines, lists, formulas }, { name, attributes, look })
         const mark = isShownToReader(look) ? options.mark?.(name, attributes) : undefined
@@ -72,22 +77,22 @@ export function htmlToText(html: string, options: HtmlTextOptions = {}): string 
         return
       }
       // Browsers take these two for a line break and for an empty paragraph.
-      if (!closeElement(elements, name) && (name === 'br' || name === 'p')) startBlock(lines, 1)
+      if (!closeElement(elements, name) && (name === 'br' || name === 'p')) requestLineBreaks(lines, 1)
     },
     text(text) {
-      const look = currentLook(elements)
+      const look = currentVisibility(elements)
       if (isRaw) return
       if (!isShownToReader(look)) {
         if (options.onHidden !== undefined && /\S/.test(text)) options.onHidden()
         return
       }
-      if (look.keepsSpace) writeKept(lines, withoutUnseen(text))
-      else writeWords(lines, withoutUnseen(text))
+      if (look.keepsSpace) writePreformatted(lines, removeUnseenCharacters(text))
+      else writeWords(lines, removeUnseenCharacters(text))
     },
     isFull: () => lines.isFull,
   })
-  closeAll(elements)
-  return withoutLooseJoiners(finishLines(lines))
+  closeAllElements(elements)
+  return removeLooseJoiners(joinFinishedLines(lines))
 }
 
 /** Number of the next item; undefined in a list without numbers. */
@@ -100,20 +105,20 @@ type Element = { readonly name: string; readonly attributes: Attributes; readonl
 /** Answers what is to be done at the element's end. */
 function beginElement(page: Page, element: Element): () => void {
   const { name, look, attributes } = element
-  if (!isShownToReader(look)) return nothing
+  if (!isShownToReader(look)) return doNothing
   if (mathTags.has(name)) return beginFormula(page, name)
   const breaks = spacedTags.has(name) ? 2 : 1
   const isBlock = breaks === 2 || lineTags.has(name)
-  if (isBlock) startBlock(page.lines, isNestedList(page, name) ? 1 : breaks)
-  const end = beginKind(page, name, attributes)
+  if (isBlock) requestLineBreaks(page.lines, isNestedList(page, name) ? 1 : breaks)
+  const end = beginElementOfKind(page, name, attributes)
   if (!isBlock) return end
   return () => {
     end()
-    startBlock(page.lines, isNestedList(page, name) ? 1 : breaks)
+    requestLineBreaks(page.lines, isNestedList(page, name) ? 1 : breaks)
   }
 }
 
-function beginKind(page: Page, name: string, attributes: Attributes): () => void {
+function beginElementOfKind(page: Page, name: string, attributes: Attributes): () => void {
   const { lines } = page
   switch (name) {
     case 'a':
@@ -126,20 +131,20 @@ function beginKind(page: Page, name: string, attributes: Attributes): () => void
     case 'li':
       return beginItem(page, attributes)
     case 'blockquote':
-      return enterContainer(lines, '> ', '> ')
+      return enterListOrQuote(lines, '> ', '> ')
     case 'tr':
-      return enterRow(lines)
+      return enterTableRow(lines)
     case 'td':
     case 'th':
       startCell(lines)
-      return nothing
+      return doNothing
     case 'span':
       // How fediverse posts mark an address whose end is hidden.
       return attributes.get('class')?.split(/\s+/).includes('ellipsis') === true
         ? () => appendText(lines, '…', false)
-        : nothing
+        : doNothing
     default:
-      return nothing
+      return doNothing
   }
 }
 
@@ -166,7 +171,7 @@ function beginFormula({ lines, formulas }: Page, name: string): () => void {
   if (parent !== undefined) {
     const sign = place?.[parent.children - 1] ?? (parent.children > 0 ? separators.get(parent.name) : undefined)
     parent.children += 1
-    if (sign !== undefined) tieText(lines, sign)
+    if (sign !== undefined) appendWithoutSpace(lines, sign)
   }
   const opening = name === 'msqrt' ? '√(' : name === 'mrow' && place !== undefined ? '(' : ''
   writeWords(lines, opening)
@@ -178,7 +183,7 @@ function beginFormula({ lines, formulas }: Page, name: string): () => void {
 }
 
 function beginLink(lines: Lines, attributes: Attributes): () => void {
-  const label = recordLines(lines)
+  const label = startRecording(lines)
   return () => {
     const classes = attributes.get('class')?.split(/\s+/) ?? []
     const more = htmlLinkText(label.end(), attributes.get('href'), classes)
@@ -194,10 +199,10 @@ function beginList({ lists }: Page, next: number | undefined): () => void {
 
 function beginItem({ lists, lines }: Page, attributes: Attributes): () => void {
   const list = lists.at(-1)
-  if (list?.next === undefined) return enterContainer(lines, '- ', '  ')
+  if (list?.next === undefined) return enterListOrQuote(lines, '- ', '  ')
   const number = parseWholeNumber(attributes.get('value'), list.next)
   list.next = number + 1
-  return enterContainer(lines, `${number}. `, '   ')
+  return enterListOrQuote(lines, `${number}. `, '   ')
 }
 
 function isNestedList({ lists }: Page, name: string): boolean {
@@ -208,7 +213,7 @@ function parseWholeNumber(text: string | undefined, otherwise: number): number {
   return text !== undefined && /^-?\d{1,9}$/.test(text.trim()) ? Number(text) : otherwise
 }
 
-function writeVoid(lines: Lines, name: string, look: Visibility, attributes: Attributes): void {
+function writeVoidElement(lines: Lines, name: string, look: Visibility, attributes: Attributes): void {
   if (!isShownToReader(look)) return
   if (name === 'br') breakLine(lines)
   if (name === 'hr') writeRule(lines)
@@ -220,14 +225,14 @@ function writeRule(lines: Lines): void {
 }
 
 function writeLine(lines: Lines, text: string, breaks: 1 | 2 = 1): void {
-  startBlock(lines, breaks)
+  requestLineBreaks(lines, breaks)
   writeWords(lines, text)
-  startBlock(lines, breaks)
+  requestLineBreaks(lines, breaks)
 }
 
 /** Pictures without words, and those that say they only decorate, say nothing to a model either. */
 function writeImage(lines: Lines, attributes: Attributes): void {
-  const alt = withoutUnseen(attributes.get('alt') ?? '')
+  const alt = removeUnseenCharacters(attributes.get('alt') ?? '')
     .replace(/\s+/g, ' ')
     .trim()
     .slice(0, maxAltLength)
@@ -260,17 +265,17 @@ function readTokens(html: string, reader: TokenReader): void {
   let attributes: Map<string, string> | undefined
   let attribute = ''
   let value: string[] = []
-  const flow = (action: () => void) => {
+  const runAndPauseWhenFull = (action: () => void) => {
     action()
     if (reader.isFull()) tokenizer.pause()
   }
-  const opened = () => flow(() => reader.open(tag, attributes ?? none))
+  const openCurrentTag = () => runAndPauseWhenFull(() => reader.open(tag, attributes ?? none))
   const tokenizer = new Tokenizer(
     {},
     {
       // Behind a closing tag that never ends the tokenizer names a text that begins before the document: there is none.
-      ontext: (start, end) => void (start >= 0 && flow(() => reader.text(html.slice(start, end)))),
-      ontextentity: (point) => flow(() => reader.text(String.fromCodePoint(point))),
+      ontext: (start, end) => void (start >= 0 && runAndPauseWhenFull(() => reader.text(html.slice(start, end)))),
+      ontextentity: (point) => runAndPauseWhenFull(() => reader.text(String.fromCodePoint(point))),
       onopentagname(start, end) {
         tag = html.slice(start, end).toLowerCase()
         attributes = undefined
@@ -287,9 +292,9 @@ function readTokens(html: string, reader: TokenReader): void {
         // Of two attributes of one name the first one counts.
         if (!attributes.has(attribute)) attributes.set(attribute, value.join(''))
       },
-      onopentagend: opened,
-      onselfclosingtag: opened,
-      onclosetag: (start, end) => flow(() => reader.close(html.slice(start, end).toLowerCase())),
+      onopentagend: openCurrentTag,
+      onselfclosingtag: openCurrentTag,
+      onclosetag: (start, end) => runAndPauseWhenFull(() => reader.close(html.slice(start, end).toLowerCase())),
       oncdata: () => {},
       oncomment: () => {},
       ondeclaration: () => {},
@@ -318,18 +323,18 @@ function htmlLinkText(label: string, href: string | undefined, classes: readonly
   if (hashtag.test(label) && classes.includes('hashtag')) return undefined
   if (mention.test(label) && (classes.includes('mention') || classes.includes('u-url')))
     return url.host === '' ? undefined : { text: `@${url.host}`, place: 'behind' }
-  if (saysSame(label, url)) return undefined
+  if (isLabelOfUrl(label, url)) return undefined
   const shown = shownUrl(url)
   if (shown.length > maxShownUrl) return { text: `(${shown.slice(0, maxShownUrl)}…)`, place: 'apart' }
-  return isShortened(label, url) ? { text: shown, place: 'instead' } : { text: `(${shown})`, place: 'apart' }
+  return isShortenedUrl(label, url) ? { text: shown, place: 'instead' } : { text: `(${shown})`, place: 'apart' }
 }
 
 /** The beginning of the address itself, with all of its host: how servers of the fediverse show long ones. */
-function isShortened(label: string, url: URL): boolean {
+function isShortenedUrl(label: string, url: URL): boolean {
   const stem = /^(.+?)(?:…|\.\.\.)$/.exec(label)?.[1]
   if (stem === undefined || url.host === '') return false
-  const [said, target] = [comparable(stem), comparable(shownUrl(url))]
-  return target.startsWith(said) && said.length > comparable(url.host).length
+  const [said, target] = [normalizeForComparison(stem), normalizeForComparison(shownUrl(url))]
+  return target.startsWith(said) && said.length > normalizeForComparison(url.host).length
 }
 
 function linkTarget(href: string | undefined): URL | undefined {
@@ -348,23 +353,27 @@ function shownUrl(url: URL): string {
 }
 
 /** `x.example` and `https://www.x.example/` go to the same place; so do an address of mail and its link. */
-function saysSame(label: string, url: URL): boolean {
+function isLabelOfUrl(label: string, url: URL): boolean {
   if (url.protocol === 'mailto:' || url.protocol === 'tel:') {
-    const bare = (text: string) =>
+    const stripContactAddress = (text: string) =>
       text
         .replace(/^(?:mailto|tel):/i, '')
         .replace(/[\s()-]/g, '')
         .toLowerCase()
-    return bare(label) === bare(shownUrl(url)) || bare(label) === bare(decodeUriSafely(url.pathname))
+    return (
+      stripContactAddress(label) === stripContactAddress(shownUrl(url)) ||
+      stripContactAddress(label) === stripContactAddress(decodeUriSafely(url.pathname))
+    )
   }
   const user = /^@([\p{L}\p{N}_.-]+)@([\p{L}\p{N}.:-]+)$/u.exec(label)
   if (user !== null) return user[2]?.toLowerCase() === url.host && url.href.includes(user[1] ?? '')
   return (
-    comparable(label) === comparable(shownUrl(url)) || comparable(label) === comparable(decodeUriSafely(shownUrl(url)))
+    normalizeForComparison(label) === normalizeForComparison(shownUrl(url)) ||
+    normalizeForComparison(label) === normalizeForComparison(decodeUriSafely(shownUrl(url)))
   )
 }
 
-function comparable(text: string): string {
+function normalizeForComparison(text: string): string {
   return text
     .trim()
     .replace(/^https?:\/\//i, '')

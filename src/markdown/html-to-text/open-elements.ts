@@ -2,13 +2,13 @@
 import {
   type Attributes,
   computeVisibility,
-  endsSearch,
   formattingTags,
   type ImpliedEnd,
   impliedEnds,
   isShownToReader,
   plainLook,
   scopeTags,
+  stopsEndTagSearch,
   type Visibility,
 } from './visibility.ts'
 
@@ -29,14 +29,14 @@ export type OpenElements = {
 }
 
 const maxDepth = 256
-const nothing = () => {}
+const doNothing = () => {}
 const hiddenLook: Visibility = { ...plainLook, isGone: true }
 
-export function noElements(): OpenElements {
+export function createOpenElements(): OpenElements {
   return { stack: [], counts: new Map(), buried: new Map(), isBuriedHidden: false }
 }
 
-export function currentLook(elements: OpenElements): Visibility {
+export function currentVisibility(elements: OpenElements): Visibility {
   return elements.isBuriedHidden ? hiddenLook : (elements.stack.at(-1)?.look ?? plainLook)
 }
 
@@ -47,10 +47,10 @@ export function openElement(
   attributes: Attributes,
   begin: (look: Visibility) => () => void,
 ): void {
-  if (elements.buried.size === 0) for (const implied of impliedEnds(name)) endImplied(elements, implied)
-  const look = computeVisibility(currentLook(elements), name, attributes)
+  if (elements.buried.size === 0) for (const implied of impliedEnds(name)) endImpliedElements(elements, implied)
+  const look = computeVisibility(currentVisibility(elements), name, attributes)
   if (elements.stack.length < maxDepth) {
-    push(elements, { name, look, attributes, end: begin(look) })
+    pushElement(elements, { name, look, attributes, end: begin(look) })
     return
   }
   elements.buried.set(name, (elements.buried.get(name) ?? 0) + 1)
@@ -59,18 +59,18 @@ export function openElement(
 
 /** Answers whether there was anything to close. */
 export function closeElement(elements: OpenElements, name: string): boolean {
-  if (elements.buried.size > 0) return unbury(elements, name)
+  if (elements.buried.size > 0) return endBuriedElement(elements, name)
   if ((elements.counts.get(name) ?? 0) === 0) return false
   const at = findOpenElement(
     elements,
     (each) => each === name,
-    (each) => endsSearch(name, each),
+    (each) => stopsEndTagSearch(name, each),
   )
-  if (at !== -1) popTo(elements, at)
+  if (at !== -1) closeElementsTo(elements, at)
   return at !== -1
 }
 
-function unbury(elements: OpenElements, name: string): boolean {
+function endBuriedElement(elements: OpenElements, name: string): boolean {
   const count = elements.buried.get(name)
   if (count === undefined) return false
   if (count > 1) elements.buried.set(name, count - 1)
@@ -79,11 +79,11 @@ function unbury(elements: OpenElements, name: string): boolean {
   return true
 }
 
-export function closeAll(elements: OpenElements): void {
-  while (elements.stack.length > 0) pop(elements)
+export function closeAllElements(elements: OpenElements): void {
+  while (elements.stack.length > 0) popElement(elements)
 }
 
-function endImplied(elements: OpenElements, { closes, within }: ImpliedEnd): void {
+function endImpliedElements(elements: OpenElements, { closes, within }: ImpliedEnd): void {
   let isOpen = false
   for (const name of closes) isOpen ||= (elements.counts.get(name) ?? 0) > 0
   if (!isOpen) return
@@ -92,7 +92,7 @@ function endImplied(elements: OpenElements, { closes, within }: ImpliedEnd): voi
     (name) => closes.has(name),
     (name) => within.has(name),
   )
-  if (at !== -1) popTo(elements, at)
+  if (at !== -1) closeElementsTo(elements, at)
 }
 
 function findOpenElement(
@@ -109,28 +109,28 @@ function findOpenElement(
 }
 
 /** Formatting without an end tag goes on behind the block. Where it hides something, text must not slip out of it. */
-function popTo(elements: OpenElements, at: number): void {
+function closeElementsTo(elements: OpenElements, at: number): void {
   let unended: OpenElement[] = []
   while (elements.stack.length > at + 1) {
-    const element = pop(elements)
+    const element = popElement(elements)
     if (element === undefined) break
     if (scopeTags.has(element.name)) unended = []
     else if (formattingTags.has(element.name) && element.attributes.size > 0) unended.unshift(element)
   }
-  const last = pop(elements)
+  const last = popElement(elements)
   if (last === undefined || scopeTags.has(last.name)) return
   for (const { name, attributes } of unended) {
-    const look = computeVisibility(currentLook(elements), name, attributes)
-    if (!isShownToReader(look)) push(elements, { name, look, attributes, end: nothing })
+    const look = computeVisibility(currentVisibility(elements), name, attributes)
+    if (!isShownToReader(look)) pushElement(elements, { name, look, attributes, end: doNothing })
   }
 }
 
-function push({ stack, counts }: OpenElements, element: OpenElement): void {
+function pushElement({ stack, counts }: OpenElements, element: OpenElement): void {
   stack.push(element)
   counts.set(element.name, (counts.get(element.name) ?? 0) + 1)
 }
 
-function pop({ stack, counts }: OpenElements): OpenElement | undefined {
+function popElement({ stack, counts }: OpenElements): OpenElement | undefined {
   const element = stack.pop()
   if (element === undefined) return undefined
   counts.set(element.name, (counts.get(element.name) ?? 1) - 1)

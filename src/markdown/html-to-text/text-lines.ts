@@ -28,7 +28,7 @@ const maxContainers = 12
 const maxSeparators = 8
 const maxRecorded = 2_048
 
-export function newLines(maxLength: number): Lines {
+export function createLines(maxLength: number): Lines {
   return {
     maxLength,
     parts: [],
@@ -46,7 +46,7 @@ export function newLines(maxLength: number): Lines {
   }
 }
 
-export function finishLines(lines: Lines): string {
+export function joinFinishedLines(lines: Lines): string {
   return lines.parts.join('').trim()
 }
 
@@ -56,15 +56,15 @@ export function writeWords(lines: Lines, text: string): void {
   lines.isSpacePending ||= words.startsWith(' ')
   const trimmed = words.trim()
   if (trimmed === '') return
-  emit(lines, trimmed)
+  emitText(lines, trimmed)
   lines.isSpacePending = words.endsWith(' ')
 }
 
 /** Spaces and line ends as they are. */
-export function writeKept(lines: Lines, text: string): void {
+export function writePreformatted(lines: Lines, text: string): void {
   for (const [at, line] of text.split(/\r\n?|\n/).entries()) {
     if (at > 0 && !lines.isFresh && lines.length > 0) lines.breaks += 1
-    if (line !== '') emit(lines, line.replaceAll('\u00a0', ' '))
+    if (line !== '') emitText(lines, line.replaceAll('\u00a0', ' '))
   }
 }
 
@@ -73,19 +73,19 @@ export function appendText(lines: Lines, text: string, isApart: boolean): void {
   const { breaks, isSpacePending } = lines
   lines.breaks = 0
   lines.isSpacePending = isApart
-  emit(lines, text)
+  emitText(lines, text)
   lines.breaks = breaks
   lines.isSpacePending = isSpacePending
 }
 
 /** Between what was written last and what is written next, without a space. */
-export function tieText(lines: Lines, text: string): void {
+export function appendWithoutSpace(lines: Lines, text: string): void {
   lines.isSpacePending = false
   appendText(lines, text, false)
 }
 
 /** What follows starts that many line ends further down. */
-export function startBlock(lines: Lines, breaks: 1 | 2): void {
+export function requestLineBreaks(lines: Lines, breaks: 1 | 2): void {
   lines.isSpacePending = false
   if (!lines.isFresh) lines.breaks = Math.max(lines.breaks, breaks)
 }
@@ -97,7 +97,7 @@ export function breakLine(lines: Lines): void {
 }
 
 /** Answers how to leave it. */
-export function enterContainer(lines: Lines, marker: string, prefix: string): () => void {
+export function enterListOrQuote(lines: Lines, marker: string, prefix: string): () => void {
   lines.breaks = Math.max(lines.breaks, 1)
   lines.separators = 0
   lines.isFresh = true
@@ -113,15 +113,15 @@ export function enterContainer(lines: Lines, marker: string, prefix: string): ()
 }
 
 /** Answers how to leave it. */
-export function enterRow(lines: Lines): () => void {
-  startBlock(lines, 1)
+export function enterTableRow(lines: Lines): () => void {
+  requestLineBreaks(lines, 1)
   lines.rowDepth += 1
   return () => {
     lines.rowDepth -= 1
     lines.rowsWithText = Math.min(lines.rowsWithText, lines.rowDepth)
     lines.separators = 0
     lines.isFresh = false
-    startBlock(lines, 1)
+    requestLineBreaks(lines, 1)
   }
 }
 
@@ -140,7 +140,7 @@ export function startCell(lines: Lines): void {
 }
 
 /** `end`: what was written from here to there. `replace`: something else in its place. */
-export function recordLines(lines: Lines): { readonly end: () => string; readonly replace: (text: string) => void } {
+export function startRecording(lines: Lines): { readonly end: () => string; readonly replace: (text: string) => void } {
   const recorded: NonNullable<Lines['recorded']> = { text: '', from: undefined }
   lines.recorded = recorded
   return {
@@ -157,7 +157,7 @@ export function recordLines(lines: Lines): { readonly end: () => string; readonl
   }
 }
 
-function emit(lines: Lines, text: string): void {
+function emitText(lines: Lines, text: string): void {
   if (lines.length === 0 || lines.breaks > 0) startLine(lines)
   else if (lines.separators > 0) writeToLines(lines, `${' |'.repeat(Math.min(lines.separators, maxSeparators))} `)
   else if (lines.isSpacePending) writeToLines(lines, ' ')
@@ -180,11 +180,11 @@ function startLine(lines: Lines): void {
     const blank = shared.map((each) => each.prefix).join('')
     writeToLines(lines, `\n${`${blank.trimEnd()}\n`.repeat(Math.max(0, lines.breaks - 1))}`)
   }
-  writeToLines(lines, lines.containers.map(takeMarker).join(''))
+  writeToLines(lines, lines.containers.map(takeListMarker).join(''))
   lines.sharedContainers = lines.containers.length
 }
 
-function takeMarker(container: Container): string {
+function takeListMarker(container: Container): string {
   const { marker, prefix } = container
   container.marker = ''
   return marker === '' ? prefix : marker

@@ -41,22 +41,22 @@ function parseColor(value: string | undefined): Color | undefined {
   if (value === undefined) return undefined
   const word = value.trim().toLowerCase()
   const hex = named[word] ?? /^#?((?:[0-9a-f]{3,4}){1,2})$/.exec(word)?.[1]
-  if (hex !== undefined) return ofHex(hex)
+  if (hex !== undefined) return parseHexColor(hex)
   const call = /^(rgb|hsl)a?\(([^()]*)\)$/.exec(word)
   const numbers = (call?.[2] ?? '').split(/[\s,/]+/).filter((each) => each !== '')
   if (call === null || numbers.length < 3 || numbers.length > 4) return undefined
-  return call[1] === 'rgb' ? ofRgb(numbers) : ofHsl(numbers)
+  return call[1] === 'rgb' ? parseRgbColor(numbers) : parseHslColor(numbers)
 }
 
 /** Whether the words cannot be told from what is behind them. */
-function isUnreadable(text: Color, behind: Color | undefined): boolean {
+function isTextUnreadable(text: Color, behind: Color | undefined): boolean {
   if (text.alpha <= faintest) return true
   if (behind === undefined || behind.alpha <= faintest) return false
   const distances = [text.red - behind.red, text.green - behind.green, text.blue - behind.blue]
   return distances.every((each) => Math.abs(each) <= nearest)
 }
 
-function ofHex(hex: string): Color {
+function parseHexColor(hex: string): Color {
   const digits = hex.length <= 4 ? [...hex].map((digit) => digit + digit).join('') : hex
   const [red = 0, green = 0, blue = 0, alpha = 255] = (digits.match(/../g) ?? []).map((pair) =>
     Number.parseInt(pair, 16),
@@ -64,18 +64,18 @@ function ofHex(hex: string): Color {
   return { red, green, blue, alpha: alpha / 255 }
 }
 
-function ofRgb(numbers: readonly string[]): Color | undefined {
-  const [red, green, blue] = numbers.map((each) => parseShare(each, 255))
-  const alpha = parseShare(numbers[3] ?? '1', 1)
+function parseRgbColor(numbers: readonly string[]): Color | undefined {
+  const [red, green, blue] = numbers.map((each) => parseNumberOrPercent(each, 255))
+  const alpha = parseNumberOrPercent(numbers[3] ?? '1', 1)
   if (red === undefined || green === undefined || blue === undefined || alpha === undefined) return undefined
   return { red, green, blue, alpha }
 }
 
 /** Only black, white and greys matter for hiding, so the hue is left out when there is no saturation; else: unknown. */
-function ofHsl(numbers: readonly string[]): Color | undefined {
-  const saturation = parseShare(numbers[1] ?? '', 1)
-  const lightness = parseShare(numbers[2] ?? '', 1)
-  const alpha = parseShare(numbers[3] ?? '1', 1)
+function parseHslColor(numbers: readonly string[]): Color | undefined {
+  const saturation = parseNumberOrPercent(numbers[1] ?? '', 1)
+  const lightness = parseNumberOrPercent(numbers[2] ?? '', 1)
+  const alpha = parseNumberOrPercent(numbers[3] ?? '1', 1)
   if (saturation === undefined || lightness === undefined || alpha === undefined) return undefined
   const isGrey = saturation <= 0.05 || lightness <= 0.02 || lightness >= 0.98
   if (!isGrey && alpha > faintest) return undefined
@@ -83,7 +83,7 @@ function ofHsl(numbers: readonly string[]): Color | undefined {
   return { red: level, green: level, blue: level, alpha }
 }
 
-function parseShare(text: string, whole: number): number | undefined {
+function parseNumberOrPercent(text: string, whole: number): number | undefined {
   const match = /^([\d.]+)(%)?$/.exec(text)
   if (match === null) return undefined
   const value = match[2] === undefined ? Number(match[1]) : (Number(match[1]) / 100) * whole
@@ -121,7 +121,7 @@ export function isShownToReader(look: Visibility): boolean {
     !look.isGone &&
     look.isVisible &&
     !look.isTiny &&
-    !(look.color !== undefined && isUnreadable(look.color, look.background))
+    !(look.color !== undefined && isTextUnreadable(look.color, look.background))
   )
 }
 
@@ -130,7 +130,7 @@ const styling = ['style', 'hidden', 'class', 'color', 'bgcolor', 'background', '
 const keepingTags = new Set(['pre', 'listing'])
 
 export function computeVisibility(parent: Visibility, name: string, attributes: Attributes): Visibility {
-  const look = ofTag(parent, name, attributes)
+  const look = applyTagVisibility(parent, name, attributes)
   if (attributes.size === 0 || !styling.some((each) => attributes.has(each))) return look
   const style = parseInlineStyle(attributes.get('style'))
   return {
@@ -139,17 +139,17 @@ export function computeVisibility(parent: Visibility, name: string, attributes: 
       isHiddenByAttribute(name, attributes) ||
       isRemoved(style) ||
       isOffScreen(style) ||
-      isBoxOfNothing(style),
-    isVisible: visibility(look.isVisible, style.get('visibility')),
-    isTiny: tininess(look.isTiny, style.get('font-size') ?? sizeInFont(style.get('font'))),
+      isEmptyClippedBox(style),
+    isVisible: isVisibleByStyle(look.isVisible, style.get('visibility')),
+    isTiny: isTinyFont(look.isTiny, style.get('font-size') ?? readFontSize(style.get('font'))),
     color: textColor(look, style, attributes.get('color')),
     background: backgroundColor(look, style, attributes),
-    keepsSpace: keepsSpace(look.keepsSpace, style.get('white-space')),
+    keepsSpace: keepsWhiteSpace(look.keepsSpace, style.get('white-space')),
   }
 }
 
 /** Some tags say nothing; a link has its own colour unless a style sets another. */
-function ofTag(parent: Visibility, name: string, attributes: Attributes): Visibility {
+function applyTagVisibility(parent: Visibility, name: string, attributes: Attributes): Visibility {
   const isShut = name === 'dialog' && !attributes.has('open')
   if (isShut || silentTags.has(name)) return { ...parent, isGone: true }
   if (name === 'a' && parent.color !== undefined) return { ...parent, color: undefined }
@@ -158,13 +158,13 @@ function ofTag(parent: Visibility, name: string, attributes: Attributes): Visibi
 
 /** `invisible` is how fediverse posts hide the dull parts of an address; the address itself is in the link. */
 function isHiddenByAttribute(name: string, attributes: Attributes): boolean {
-  const isSpeck = name === 'img' && [attributes.get('width'), attributes.get('height')].some(isSpeckSize)
+  const isSpeck = name === 'img' && [attributes.get('width'), attributes.get('height')].some(isAtMostOnePixel)
   const classes = attributes.get('class')?.split(/\s+/)
   return attributes.has('hidden') || classes?.includes('invisible') === true || isSpeck
 }
 
-function isSpeckSize(size: string | undefined): boolean {
-  const value = pixels(size?.trim())
+function isAtMostOnePixel(size: string | undefined): boolean {
+  const value = toPixels(size?.trim())
   return value !== undefined && value <= 1
 }
 
@@ -183,7 +183,7 @@ function isOffScreen(style: Style): boolean {
   const isPlaced = ['absolute', 'fixed', 'relative'].includes(style.get('position') ?? '')
   const places = isPlaced ? ['left', 'top', 'right', 'bottom'] : []
   const shifts = [...places, 'text-indent', 'margin-left', 'margin-top', 'margin']
-  const isFar = shifts.some((each) => (pixels(style.get(each)?.split(/\s+/, 1)[0]) ?? 0) <= farAway)
+  const isFar = shifts.some((each) => (toPixels(style.get(each)?.split(/\s+/, 1)[0]) ?? 0) <= farAway)
   const isClipped =
     /^rect\(\s*(?:[01](?:px)?[\s,]*){4}\)$/.test(style.get('clip') ?? '') ||
     /^(?:inset\((?:50|100)%|circle\(0|polygon\(0(?:px)? 0(?:px)?\))/.test(style.get('clip-path') ?? '')
@@ -192,26 +192,26 @@ function isOffScreen(style: Style): boolean {
 }
 
 /** A box without room hides its words only when what does not fit is cut off. */
-function isBoxOfNothing(style: Style): boolean {
+function isEmptyClippedBox(style: Style): boolean {
   const overflows = [style.get('overflow'), style.get('overflow-x'), style.get('overflow-y')]
   if (!overflows.some((each) => each === 'hidden' || each === 'clip' || each?.startsWith('hidden '))) return false
-  return ['width', 'height', 'max-width', 'max-height'].some((each) => isSpeckSize(style.get(each)))
+  return ['width', 'height', 'max-width', 'max-height'].some((each) => isAtMostOnePixel(style.get(each)))
 }
 
-function visibility(inherited: boolean, value: string | undefined): boolean {
+function isVisibleByStyle(inherited: boolean, value: string | undefined): boolean {
   if (value === undefined || value === 'inherit') return inherited
   return value !== 'hidden' && value !== 'collapse'
 }
 
 /** Relative sizes of something tiny stay tiny; wrappers of size 0 are common and their children say a real size. */
-function tininess(inherited: boolean, size: string | undefined): boolean {
-  const value = pixels(size)
+function isTinyFont(inherited: boolean, size: string | undefined): boolean {
+  const value = toPixels(size)
   if (value === undefined) return inherited && (size === undefined || /^(?:inherit|smaller|larger|unset)$/.test(size))
   const isRelative = size?.endsWith('%') === true || /\dem$/.test(size ?? '')
   return (inherited && isRelative) || value <= 2
 }
 
-function sizeInFont(font: string | undefined): string | undefined {
+function readFontSize(font: string | undefined): string | undefined {
   return font
     ?.split(/\s+/)
     .map((word) => word.split('/', 1)[0])
@@ -234,7 +234,7 @@ function backgroundColor(parent: Visibility, style: Style, attributes: Attribute
   return color.alpha <= 0.06 ? parent.background : color
 }
 
-function keepsSpace(inherited: boolean, value: string | undefined): boolean {
+function keepsWhiteSpace(inherited: boolean, value: string | undefined): boolean {
   if (value === undefined || value === 'inherit') return inherited
   return value.startsWith('pre') || value === 'break-spaces'
 }
@@ -278,7 +278,7 @@ const tableTags = elementNames('table caption thead tbody tfoot tr td th')
 const otherSpecialTags = elementNames('button object template marquee applet td th thead tbody tfoot')
 
 /** An ordinary end tag does not reach through these to an element around them. */
-function isSpecial(name: string): boolean {
+function isSpecialElement(name: string): boolean {
   return spacedTags.has(name) || lineTags.has(name) || otherSpecialTags.has(name)
 }
 
@@ -326,10 +326,10 @@ export function impliedEnds(name: string): readonly ImpliedEnd[] {
 }
 
 /** The element at which the search for an end tag's beginning stops, in vain. */
-export function endsSearch(closing: string, name: string): boolean {
+export function stopsEndTagSearch(closing: string, name: string): boolean {
   if (tableTags.has(closing)) return name === 'template' || (closing !== 'table' && name === 'table')
-  if (formattingTags.has(closing) || isSpecial(closing)) return scopeTags.has(name)
-  return isSpecial(name)
+  if (formattingTags.has(closing) || isSpecialElement(closing)) return scopeTags.has(name)
+  return isSpecialElement(name)
 }
 
 // The declarations of a style attribute, read as a browser reads them: comments, escapes and `!important` hide nothing.
@@ -344,7 +344,7 @@ function parseInlineStyle(style: string | undefined): Style {
   if (style === undefined || style === '') return none
   const found = new Map<string, string>()
   const important = new Set<string>()
-  for (const declaration of plainStyle(style).split(';')) {
+  for (const declaration of unescapeStyle(style).split(';')) {
     const colon = declaration.indexOf(':')
     if (colon === -1) continue
     const name = declaration.slice(0, colon).trim().toLowerCase()
@@ -361,7 +361,7 @@ function parseInlineStyle(style: string | undefined): Style {
 }
 
 /** A length in pixels, as near as that can be told without a page; undefined when it is none. */
-function pixels(value: string | undefined): number | undefined {
+function toPixels(value: string | undefined): number | undefined {
   const match = /^([+-]?(?:\d+\.?\d*|\.\d+))(px|pt|em|rem|ex|ch|vw|vh|in|cm|mm|%)?$/.exec(value ?? '')
   if (match === null) return undefined
   return Number(match[1]) * (unitPixels[match[2] ?? 'px'] ?? 1)
@@ -383,7 +383,7 @@ const unitPixels: Readonly<Record<string, number>> = {
   '%': 8,
 }
 
-function plainStyle(style: string): string {
+function unescapeStyle(style: string): string {
   const bare = style.includes('/*') ? withoutComments(style) : style
   if (!bare.includes('\\')) return bare
   return bare.replace(escaped, (_, hex: string | undefined, plain: string | undefined) => {

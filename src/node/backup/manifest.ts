@@ -14,7 +14,7 @@ export const entryNames = {
 } as const
 
 /** Every part ends with a line's end and can be loaded by itself. */
-export const tablePart = (table: string, part: number): string =>
+export const tablePartName = (table: string, part: number): string =>
   `tables/${table}.copy.${String(part).padStart(4, '0')}`
 export const filesFolder = 'files/'
 /** As `sha256sum` writes and checks it. */

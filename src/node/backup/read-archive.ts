@@ -34,7 +34,7 @@ type Entries = AsyncGenerator<TarEntry, void, undefined>
 export async function readManifest(file: string): Promise<Manifest> {
   const entries = openArchive(file)
   try {
-    return await firstEntry(entries)
+    return await readManifestEntry(entries)
   } catch (error) {
     throw toDamageError(file, error)
   } finally {
@@ -60,7 +60,7 @@ export function toDamageError(file: string, error: unknown): unknown {
   return error instanceof ArchiveError ? backupDamagedError(`${file} is damaged or no backup: ${error.message}`) : error
 }
 
-export async function firstEntry(entries: Entries): Promise<Manifest> {
+export async function readManifestEntry(entries: Entries): Promise<Manifest> {
   const { value: entry } = await entries.next()
   if (!entry || entry.name !== entryNames.manifest)
     throw backupDamagedError('this file is no backup: it has no manifest')
@@ -111,7 +111,7 @@ export async function loadEntries(
       await loadTablePart(sql, table, entry, tally, !skippedTables.includes(tableName))
       onProgress({ what: tableName, rows: tally.rows, bytes: tally.bytes })
     } else if (name.startsWith(filesFolder)) {
-      unlisted.push(`${await stageFile(staging, entry)}  ${name}\n`)
+      unlisted.push(`${await stageAttachment(staging, entry)}  ${name}\n`)
       files.count += 1
       files.bytes += size
       onProgress({ what: 'files', rows: files.count, bytes: files.bytes })
@@ -191,7 +191,7 @@ function requireWholeFiles(
 }
 
 /** Answers its checksum. */
-async function stageFile(staging: string, { name, body }: TarEntry): Promise<string> {
+async function stageAttachment(staging: string, { name, body }: TarEntry): Promise<string> {
   const key = name.slice(filesFolder.length)
   assertObjectKey(key)
   if (!key.startsWith(`${folderBucket}/`)) throw backupDamagedError(`${name} is not in its place`)

@@ -8,28 +8,28 @@ import {
   countOpenWork,
   describeServer,
   doubtWaitingSends,
-  emptyTables,
+  emptyTablesStatement,
   impatientLocks,
   listTables,
   lockForRestore,
   recordRestore,
   setSequence,
   steadySettings,
-  switchTriggers,
-  usedTables,
+  switchTriggersStatement,
+  usedTablesStatement,
 } from '../../db/backup.ts'
 import { storableJson } from '../../db/client.ts'
 import { applyMigrations, knownMigrations } from '../../db/migrate.ts'
 import { freeLanes, freeSendLanes } from '../../db/open-turn.ts'
 import { type CopySql, type CopyTable, inCopyTransaction, quoteIdentifier } from '../../db/postgres-copy.ts'
-import { isBeforeFirstRelease, readApplied } from '../../db/schema-version.ts'
+import { isBeforeFirstRelease, readAppliedMigrations } from '../../db/schema-version.ts'
 import { freeSources } from '../../db/sources.ts'
 import { GatewayError, isGatewayError } from '../../lib/errors.ts'
 import { makeDataDir } from '../data-dir.ts'
 import { attachmentsFolder, folderBucket } from '../folder-blob-store.ts'
 import { sealKeyPath } from '../gateway-secrets.ts'
 import { type BackupProgress, type Contents, type Manifest, restoreRefusedError } from './manifest.ts'
-import { firstEntry, loadEntries, openArchive, toDamageError } from './read-archive.ts'
+import { loadEntries, openArchive, readManifestEntry, toDamageError } from './read-archive.ts'
 
 export type RestoreOptions = {
   readonly file: string
@@ -65,18 +65,18 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRep
   const staging = join(dataDir, `attachments.${randomBytes(6).toString('hex')}.restoring`)
   let undo: (() => Promise<void>) | undefined
   try {
-    const manifest = await firstEntry(entries)
+    const manifest = await readManifestEntry(entries)
     refuseUnknownMigrations(manifest, options.migrationsFolder)
     await refuseFilesInUse(dataDir)
     const target = { url: options.databaseUrl, applicationName: 'parley restore', mode: 'write' } as const
     return await inCopyTransaction(target, async (sql) => {
-      const skippedTables = await prepareTarget(sql, manifest, options.migrationsFolder)
+      const skippedTables = await prepareTargetTables(sql, manifest, options.migrationsFolder)
       const { onProgress = () => {} } = options
       const loading = { manifest, skippedTables, staging, onProgress }
       const { contents, sealKey } = await loadEntries(sql, entries, loading)
       const ours = manifest.tables.map(({ name }) => name).filter((name) => !skippedTables.includes(name))
-      const work = await finishRows(sql, manifest, ours, options)
-      undo = await placeFiles(dataDir, staging, sealKey)
+      const work = await finishRestoredRows(sql, manifest, ours, options)
+      undo = await moveFilesIntoPlace(dataDir, staging, sealKey)
       return { manifest, contents, skippedTables, ...work }
     })
   } catch (error) {
@@ -91,7 +91,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRep
 
 type OpenWork = Pick<RestoreReport, 'openTurns' | 'waitingMessages' | 'openDeliveries'>
 
-async function finishRows(
+async function finishRestoredRows(
   sql: CopySql,
   manifest: Manifest,
   tables: readonly string[],
@@ -100,7 +100,7 @@ async function finishRows(
   for (const { name, lastValue, isCalled } of manifest.sequences) {
     await sql.query(setSequence, [quoteIdentifier(name), lastValue, isCalled])
   }
-  await sql.script(switchTriggers(tables, 'enable'))
+  await sql.script(switchTriggersStatement(tables, 'enable'))
   const { applied: migrated } = await applyMigrations(sql, migrationsFolder)
   // The gateway that held them worked on another database.
   for (const free of [freeLanes, freeSendLanes, freeSources]) await sql.query(free, [])
@@ -117,9 +117,13 @@ async function finishRows(
 const nothingOpen: OpenWork = { openTurns: 0, waitingMessages: 0, openDeliveries: 0 }
 
 /** Before the commit, so that there is no row without its file. Answers how to take them away again. */
-async function placeFiles(dataDir: string, staging: string, sealKey: Buffer | undefined): Promise<() => Promise<void>> {
+async function moveFilesIntoPlace(
+  dataDir: string,
+  staging: string,
+  sealKey: Buffer | undefined,
+): Promise<() => Promise<void>> {
   const made: string[] = []
-  const undo = async (): Promise<void> => {
+  const removePlacedFiles = async (): Promise<void> => {
     for (const path of made) await rm(path, { recursive: true, force: true })
   }
   try {
@@ -132,9 +136,9 @@ async function placeFiles(dataDir: string, staging: string, sealKey: Buffer | un
       await rename(from, to)
       made.push(to)
     }
-    return undo
+    return removePlacedFiles
   } catch (error) {
-    await undo()
+    await removePlacedFiles()
     throw error
   }
 }
@@ -180,7 +184,11 @@ async function refuseFilesInUse(dataDir: string): Promise<void> {
 }
 
 /** Inside the transaction. Answers which tables of the backup are not ours. */
-async function prepareTarget(sql: CopySql, manifest: Manifest, migrationsFolder: string): Promise<readonly string[]> {
+async function prepareTargetTables(
+  sql: CopySql,
+  manifest: Manifest,
+  migrationsFolder: string,
+): Promise<readonly string[]> {
   await sql.query(steadySettings, [])
   await sql.query(impatientLocks, [])
   const wanted = new Set(manifest.tables.map(({ name }) => name))
@@ -201,13 +209,13 @@ async function prepareTarget(sql: CopySql, manifest: Manifest, migrationsFolder:
   const names = tables.map(({ name }) => name)
   await sql.script(lockForRestore(names))
   if (!isFresh) await refuseUsedTables(sql, names)
-  await sql.script(switchTriggers(names, 'disable'))
-  if (isFresh) await sql.script(emptyTables(names))
+  await sql.script(switchTriggersStatement(names, 'disable'))
+  if (isFresh) await sql.script(emptyTablesStatement(names))
   return manifest.tables.filter(({ name }) => !there.has(name)).map(({ name }) => name)
 }
 
 async function requireSameMigrations(sql: CopySql, { migrations }: Manifest): Promise<void> {
-  const applied = (await readApplied(sql)).map(({ madeAt }) => madeAt)
+  const applied = (await readAppliedMigrations(sql)).map(({ madeAt }) => madeAt)
   if (applied.length === migrations.length && applied.every((madeAt) => migrations.includes(madeAt))) return
   throw restoreRefusedError(
     'the database was migrated by another release than the backup; restore into a new, empty database',
@@ -225,7 +233,7 @@ function requireColumns(tables: Manifest['tables'], there: ReadonlyMap<string, C
 }
 
 async function refuseUsedTables(sql: CopySql, tables: readonly string[]): Promise<void> {
-  const used = (await sql.query<{ name: string }>(usedTables(tables), [])).map(({ name }) => name)
+  const used = (await sql.query<{ name: string }>(usedTablesStatement(tables), [])).map(({ name }) => name)
   if (used.length === 0) return
   const some = `${used.slice(0, 3).join(', ')}${used.length > 3 ? ` and ${used.length - 3} more tables` : ''}`
   throw restoreRefusedError(

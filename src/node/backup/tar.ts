@@ -29,7 +29,7 @@ export function createTarWriter(write: (bytes: Buffer) => Promise<void>, modifie
     async add(name, size, chunks) {
       if (size > maxEntryBytes) throw new Error(`${name} is too large for one entry of a tar archive`)
       if (!fitsTarHeader(name)) {
-        const record = paxRecord('path', name)
+        const record = formatPaxRecord('path', name)
         await write(tarHeader('PaxHeader', record.length, mtime, 'x'))
         await write(record)
         await padToBlock(record.length)
@@ -54,28 +54,28 @@ function fitsTarHeader(name: string): boolean {
 
 function tarHeader(name: string, size: number, mtime: number, type: '0' | 'x'): Buffer {
   const block = Buffer.alloc(blockBytes)
-  const octal = (value: number, digits: number): string => `${value.toString(8).padStart(digits, '0')}\0`
+  const formatOctal = (value: number, digits: number): string => `${value.toString(8).padStart(digits, '0')}\0`
   block.write(name, 0)
-  block.write(octal(0o600, 7), 100)
-  block.write(octal(0, 7), 108)
-  block.write(octal(0, 7), 116)
-  block.write(octal(size, 11), 124)
-  block.write(octal(mtime, 11), 136)
+  block.write(formatOctal(0o600, 7), 100)
+  block.write(formatOctal(0, 7), 108)
+  block.write(formatOctal(0, 7), 116)
+  block.write(formatOctal(size, 11), 124)
+  block.write(formatOctal(mtime, 11), 136)
   block.write(type, 156)
   block.write('ustar\u000000', 257)
-  block.write(`${checksum(block).toString(8).padStart(6, '0')}\0 `, 148)
+  block.write(`${headerChecksum(block).toString(8).padStart(6, '0')}\0 `, 148)
   return block
 }
 
 /** POSIX: the sum of all bytes, with spaces where the sum itself stands. */
-function checksum(block: Buffer): number {
+function headerChecksum(block: Buffer): number {
   let sum = 0
   for (let at = 0; at < blockBytes; at += 1) sum += at >= 148 && at < 156 ? 32 : (block[at] ?? 0)
   return sum
 }
 
 /** `<length> <key>=<value>\n`, where the length counts its own digits. */
-function paxRecord(key: string, value: string): Buffer {
+function formatPaxRecord(key: string, value: string): Buffer {
   const rest = ` ${key}=${value}\n`
   const bytes = Buffer.byteLength(rest)
   let length = bytes + 1
@@ -96,7 +96,7 @@ export async function* readTar(source: AsyncIterable<Buffer>): AsyncGenerator<Ta
     const { name, size, type } = parseHeader(block)
     if (type === 'x') {
       if (size > maxPaxBytes) throw new ArchiveError('a header of the archive is too long')
-      longName = paxPath(await bytes.exactly(size))
+      longName = readPaxPath(await bytes.exactly(size))
       await bytes.exactly(-size & (blockBytes - 1))
       continue
     }
@@ -121,7 +121,7 @@ type Header = { readonly name: string; readonly size: number; readonly type: '0'
 function parseHeader(block: Buffer): Header {
   const headerText = (start: number, end: number): string => block.toString('utf8', start, end).split('\0', 1)[0] ?? ''
   const headerNumber = (start: number, end: number): number => Number.parseInt(headerText(start, end).trim(), 8)
-  if (headerNumber(148, 156) !== checksum(block)) throw new ArchiveError('a header of the archive is damaged')
+  if (headerNumber(148, 156) !== headerChecksum(block)) throw new ArchiveError('a header of the archive is damaged')
   const type = headerText(156, 157) || '0'
   if (type !== '0' && type !== 'x') throw new ArchiveError(`the archive holds an entry of type ${JSON.stringify(type)}`)
   const size = headerNumber(124, 136)
@@ -131,7 +131,7 @@ function parseHeader(block: Buffer): Header {
   return { name: prefix === '' ? headerText(0, 100) : `${prefix}/${headerText(0, 100)}`, size, type }
 }
 
-function paxPath(record: Buffer): string | undefined {
+function readPaxPath(record: Buffer): string | undefined {
   return /(?:^|\n)\d+ path=([^\n]*)\n/.exec(record.toString('utf8'))?.[1]
 }
 
@@ -150,18 +150,18 @@ function createByteReader(source: AsyncIterable<Buffer>): ByteReader {
     if (done === true) throw new ArchiveError('the archive ends too early')
     return value
   }
-  const atMost = async (size: number): Promise<Buffer> => {
+  const readAtMost = async (size: number): Promise<Buffer> => {
     while (rest.length === 0) rest = await nextChunk()
     const taken = rest.subarray(0, size)
     rest = rest.subarray(taken.length)
     return taken
   }
   return {
-    atMost,
+    atMost: readAtMost,
     async exactly(size) {
       const pieces: Buffer[] = []
       for (let left = size; left > 0; ) {
-        const piece = await atMost(left)
+        const piece = await readAtMost(left)
         left -= piece.length
         pieces.push(piece)
       }

@@ -18,7 +18,7 @@ import {
   steadySettings,
 } from '../../db/backup.ts'
 import { type CopySql, type CopyTable, inCopyTransaction } from '../../db/postgres-copy.ts'
-import { readApplied } from '../../db/schema-version.ts'
+import { readAppliedMigrations } from '../../db/schema-version.ts'
 import { assertObjectKey } from '../../files/blob-store.ts'
 import { GatewayError } from '../../lib/errors.ts'
 import { attachmentsFolder, folderBucket, folderStoreName } from '../folder-blob-store.ts'
@@ -33,7 +33,7 @@ import {
   filesFolder,
   lineEnd,
   type Manifest,
-  tablePart,
+  tablePartName,
 } from './manifest.ts'
 import { createTarWriter, type TarWriter } from './tar.ts'
 
@@ -114,10 +114,10 @@ async function readManifestFacts(sql: CopySql, options: BackupOptions): Promise<
     snapshotAt: facts.snapshotAt,
     live: options.isLive,
     postgres: facts.serverVersion,
-    migrations: (await readApplied(sql)).map(({ madeAt }) => madeAt),
+    migrations: (await readAppliedMigrations(sql)).map(({ madeAt }) => madeAt),
     tables: tables.map(({ name, columns }) => ({ name, columns: [...columns] })),
     sequences: await readSequences(sql),
-    sealKey: await sealKeyFact(options),
+    sealKey: await locateSealKey(options),
     filesElsewhere: [...(await sql.query<Manifest['filesElsewhere'][number]>(countFilesElsewhere, [folderStoreName]))],
   }
 }
@@ -132,7 +132,7 @@ async function readSequences(sql: CopySql): Promise<Manifest['sequences']> {
   return found
 }
 
-async function sealKeyFact({ dataDir, hasSealKeyElsewhere }: BackupOptions): Promise<Manifest['sealKey']> {
+async function locateSealKey({ dataDir, hasSealKeyElsewhere }: BackupOptions): Promise<Manifest['sealKey']> {
   if ((await readSealKey(dataDir)) !== undefined) return 'included'
   return hasSealKeyElsewhere ? 'environment' : 'none'
 }
@@ -176,7 +176,7 @@ async function writeTableEntries(
   const flushTablePart = async (): Promise<void> => {
     if (heldBytes === 0) return
     parts += 1
-    await tar.add(tablePart(table.name, parts), heldBytes, held)
+    await tar.add(tablePartName(table.name, parts), heldBytes, held)
     held = []
     heldBytes = 0
   }

@@ -62,7 +62,7 @@ const loaders: Readonly<Record<string, string>> = {
 
 /** `from` is a file of the installation that must find the package; `linkFolder` holds links where the package cannot. */
 export async function findBinaries(linkFolder: string, from: string = import.meta.url): Promise<Binaries> {
-  const native = nativeFolder(from)
+  const native = findNativeFolder(from)
   const found = postgresPrograms(native, '')
   for (const path of [found.postgres, found.initdb]) await makeExecutable(path)
   return { ...found, libraryPath: await linkLibraries(native, linkFolder) }
@@ -72,7 +72,7 @@ function postgresPrograms(native: string, libraryPath: string): Binaries {
   return { native, postgres: join(native, 'bin', 'postgres'), initdb: join(native, 'bin', 'initdb'), libraryPath }
 }
 
-function nativeFolder(from: string): string {
+function findNativeFolder(from: string): string {
   const platform = `${process.platform}-${process.arch}`
   if (pinned[platform] === undefined) throw missingBinariesError(`there is no embedded PostgreSQL for ${platform}`)
   const loader = loaders[platform]
@@ -104,8 +104,8 @@ export async function copyBinaries({ native }: Binaries): Promise<Binaries | und
     if ((await digestFolder(copy).catch(() => '')) !== expected) {
       await mkdir(copiesFolder, { recursive: true, mode: 0o755 })
       const fresh = await mkdtemp(`${folder}-`)
-      const isNoLink = async (path: string): Promise<boolean> => !(await lstat(path)).isSymbolicLink()
-      await cp(native, join(fresh, 'native'), { recursive: true, filter: isNoLink })
+      const isNotSymlink = async (path: string): Promise<boolean> => !(await lstat(path)).isSymbolicLink()
+      await cp(native, join(fresh, 'native'), { recursive: true, filter: isNotSymlink })
       await chmod(fresh, 0o755)
       // Another start may have made it meanwhile, and may already run it.
       if ((await digestFolder(copy).catch(() => '')) === expected) await rm(fresh, { recursive: true })

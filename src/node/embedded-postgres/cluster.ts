@@ -29,20 +29,20 @@ export function clusterExists(folder: string): boolean {
 /** Filled under another name and then renamed: a start that dies half-way leaves nothing that looks like a database. */
 export async function createCluster(made: Programs): Promise<void> {
   const { dataDir, folder, runAs } = made
-  await removeUnfinished(dataDir)
+  await removeUnfinishedClusters(dataDir)
   const fresh = join(dataDir, `${unfinished}${randomBytes(6).toString('hex')}`)
   try {
     for (const [at, characterType] of characterTypes.entries()) {
       await mkdir(fresh, { mode: 0o700 })
       const owner = clusterOwner(runAs)
       if (owner !== undefined) await chown(fresh, owner.uid, owner.gid)
-      const problem = await fillCluster(fresh, characterType, made)
+      const problem = await initializeCluster(fresh, characterType, made)
       if (problem === undefined) break
       if (!/locale/i.test(problem) || at === characterTypes.length - 1) throw clusterNotCreatedError(problem)
       await rm(fresh, { recursive: true, force: true })
     }
   } catch (error) {
-    await removeUnfinished(dataDir)
+    await removeUnfinishedClusters(dataDir)
     throw error
   }
   await rename(fresh, folder).catch(() => {
@@ -55,10 +55,10 @@ export async function createCluster(made: Programs): Promise<void> {
 }
 
 /** Undefined, or why it could not be. */
-async function fillCluster(folder: string, characterType: string, made: Programs): Promise<string | undefined> {
-  if (made.runAs.kind !== 'self' || hasUserName()) return runInitdb(folder, characterType, made)
+async function initializeCluster(folder: string, characterType: string, made: Programs): Promise<string | undefined> {
+  if (made.runAs.kind !== 'self' || hasAccountName()) return runInitdb(folder, characterType, made)
   // initdb looks up the name of its user, which a container started with --user 12345 does not have.
-  if (hasTemplate()) {
+  if (hasClusterTemplate()) {
     await unpackCluster(templateFile, folder)
     return undefined
   }
@@ -80,7 +80,7 @@ function runInitdb(folder: string, characterType: string, { binaries, runAs }: P
   ])
 }
 
-function hasUserName(): boolean {
+function hasAccountName(): boolean {
   try {
     return userInfo().username !== ''
   } catch {
@@ -96,7 +96,7 @@ function clusterNotCreatedError(problem: string): GatewayError {
 }
 
 /** A killed start's initdb may still be writing into its folder; what cannot be removed now goes next time. */
-async function removeUnfinished(dataDir: string): Promise<void> {
+async function removeUnfinishedClusters(dataDir: string): Promise<void> {
   const names = (await readdir(dataDir)).filter((name) => name.startsWith(unfinished))
   for (const name of names) {
     await rm(join(dataDir, name), { recursive: true, force: true, maxRetries: 3 }).catch(() => {})
@@ -135,7 +135,7 @@ export function refuseOlderFolder(dataDir: string): void {
 /** Beside the bundle; a checkout that is not packed has none. */
 const templateFile = join(import.meta.dirname, 'database-template.br')
 
-function hasTemplate(): boolean {
+function hasClusterTemplate(): boolean {
   return existsSync(templateFile)
 }
 

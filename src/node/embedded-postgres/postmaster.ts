@@ -67,13 +67,13 @@ export async function isListening(folder: string): Promise<boolean> {
  */
 export async function clearStalePostmaster(folder: string): Promise<void> {
   for (const signal of ['SIGQUIT', 'SIGKILL'] as const) {
-    const survivors = await findSurvivors(folder)
+    const survivors = await findServerProcesses(folder)
     if (survivors.length === 0) break
     for (const pid of survivors) signalProcess(pid, signal)
     for (let waited = 0; waited < 3_000 && survivors.some(isAlive); waited += 20) await delay(20)
   }
   for (const name of [socketName, `${socketName}.lock`]) await rm(join(folder, name), { force: true })
-  await disownPidFile(folder)
+  await clearPidInFile(folder)
 }
 
 /**
@@ -81,7 +81,7 @@ export async function clearStalePostmaster(folder: string): Promise<void> {
  * parent's, makes it see that the file is stale. The file itself stays: by its last line PostgreSQL looks once more for
  * processes that still use the old server's memory.
  */
-async function disownPidFile(folder: string): Promise<void> {
+async function clearPidInFile(folder: string): Promise<void> {
   const path = join(folder, 'postmaster.pid')
   const found = await stat(path).catch(() => undefined)
   if (found === undefined) return
@@ -92,7 +92,7 @@ async function disownPidFile(folder: string): Promise<void> {
   await rename(fresh, path)
 }
 
-async function findSurvivors(folder: string): Promise<readonly number[]> {
+async function findServerProcesses(folder: string): Promise<readonly number[]> {
   if (process.platform !== 'linux') return findByTitle(clusterName(folder))
   const pids = (await readdir('/proc')).map(Number).filter((pid) => Number.isInteger(pid) && pid > 1)
   const found: number[] = []

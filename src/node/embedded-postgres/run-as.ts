@@ -26,7 +26,7 @@ const accountNames = ['postgres', 'nobody'] as const
 const namespaceId = 65_534
 
 /** None of our environment goes along: it holds tokens. */
-export function commandAs(runAs: RunAs, program: string, args: readonly string[], libraryPath = ''): Command {
+export function buildCommandAs(runAs: RunAs, program: string, args: readonly string[], libraryPath = ''): Command {
   const variable = process.platform === 'darwin' ? 'DYLD_LIBRARY_PATH' : 'LD_LIBRARY_PATH'
   const library = libraryPath === '' ? {} : { [variable]: libraryPath }
   const env = { ...library, PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' }
@@ -86,8 +86,8 @@ async function canRunAs(way: RunAs, { dataDir, postgres, libraryPath }: RunAsPat
   const probe = ['-c', 'cd -- "$0" && exec "$1" --version', dataDir, postgres]
   const command =
     way.kind === 'user'
-      ? commandAs(way, postgres, ['--version'], libraryPath)
-      : commandAs(way, 'sh', probe, libraryPath)
+      ? buildCommandAs(way, postgres, ['--version'], libraryPath)
+      : buildCommandAs(way, 'sh', probe, libraryPath)
   try {
     await promisify(execFile)(command.file, command.args, { ...command.options, timeout: 30_000 })
     return true
@@ -153,17 +153,17 @@ export function runProgram(
   libraryPath: string,
   args: readonly string[],
 ): Promise<string | undefined> {
-  const command = commandAs(runAs, program, args, libraryPath)
+  const command = buildCommandAs(runAs, program, args, libraryPath)
   // The folder it is started in may be closed to whom it runs as.
   const options = { ...command.options, timeout: programTimeoutMs, cwd: '/' }
   return new Promise((resolve) => {
     execFile(command.file, command.args, options, (error, _, stderr) =>
-      resolve(error === null ? undefined : failureLine(stderr, error)),
+      resolve(error === null ? undefined : findFailureLine(stderr, error)),
     )
   })
 }
 
-function failureLine(stderr: string, error: Error): string {
+function findFailureLine(stderr: string, error: Error): string {
   const lines = stderr.split('\n').map((line) => line.trim())
   const line = lines.find((each) => /error|fatal|panic/i.test(each)) ?? lines.findLast((each) => each !== '')
   return (line ?? error.message).slice(0, 300)

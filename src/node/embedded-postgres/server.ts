@@ -16,7 +16,7 @@ import {
   readPostmaster,
   signalProcess,
 } from './postmaster.ts'
-import { commandAs, type RunAs } from './run-as.ts'
+import { buildCommandAs, type RunAs } from './run-as.ts'
 
 export type Server = {
   readonly pid: number
@@ -106,7 +106,7 @@ export async function startServer(place: ServerPlace, signal: AbortSignal): Prom
   await trimServerLog(logFile)
   const output = await open(logFile, 'a', 0o600)
   const logStart = (await output.stat()).size
-  const { file, args, options } = commandAs(runAs, binaries.postgres, serverArguments(place), binaries.libraryPath)
+  const { file, args, options } = buildCommandAs(runAs, binaries.postgres, serverArguments(place), binaries.libraryPath)
   const child = spawn(file, args, {
     ...options,
     // The folder we are in may be closed to whom it runs as.
@@ -209,21 +209,21 @@ const trimEveryMs = 60 * 60_000
 export function superviseServer(place: ServerPlace, first: Server, log: Log | undefined): () => Promise<void> {
   let server: Server | undefined = first
   const stopping = new AbortController()
-  const onExit = (): void => {
+  const stopServerOnExit = (): void => {
     // The last breath of a process that ends without its orderly stop: better a stopping database than an orphan.
     if (server !== undefined) signalProcess(server.pid, 'SIGINT')
   }
-  process.once('exit', onExit)
+  process.once('exit', stopServerOnExit)
   const trimmer = setInterval(() => void trimServerLog(serverLogFile(place.folder)), trimEveryMs)
   trimmer.unref()
 
   const watched = (async () => {
     while (!stopping.signal.aborted) {
-      await Promise.race([server?.gone, whenAborted(stopping.signal)])
+      await Promise.race([server?.gone, waitUntilAborted(stopping.signal)])
       if (stopping.signal.aborted) return
       log?.error('embedded_postgres_ended', { pid: server?.pid ?? 0 })
       server = undefined
-      server = await startAgain(place, stopping.signal, log)
+      server = await restartServer(place, stopping.signal, log)
     }
   })()
 
@@ -232,12 +232,16 @@ export function superviseServer(place: ServerPlace, first: Server, log: Log | un
     await watched
     clearInterval(trimmer)
     if (server !== undefined) await stopServer(server, place.folder)
-    process.off('exit', onExit)
+    process.off('exit', stopServerOnExit)
   }
 }
 
 /** A full disk or a missing file may keep it from starting; what is mended is noticed within seconds. */
-async function startAgain(place: ServerPlace, signal: AbortSignal, log: Log | undefined): Promise<Server | undefined> {
+async function restartServer(
+  place: ServerPlace,
+  signal: AbortSignal,
+  log: Log | undefined,
+): Promise<Server | undefined> {
   for (let pauseMs = firstPauseMs; !signal.aborted; pauseMs = Math.min(maxPauseMs, pauseMs * 2)) {
     try {
       const server = await startServer(place, signal)
@@ -252,7 +256,7 @@ async function startAgain(place: ServerPlace, signal: AbortSignal, log: Log | un
   return undefined
 }
 
-function whenAborted(signal: AbortSignal): Promise<void> {
+function waitUntilAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve()
     else signal.addEventListener('abort', () => resolve(), { once: true })

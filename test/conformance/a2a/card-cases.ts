@@ -4,7 +4,11 @@ import { expect } from 'vitest'
 import { a2a, a2aChannel } from '../../../adapters/a2a/index.ts'
 import { cardSigningText, makeCardKey, readCardKey } from '../../../adapters/a2a/protocol/card-signature.ts'
 import { createDocumentCache } from '../../../adapters/a2a/server/agent-card.ts'
-import { hybridSchemes, type SchemeFacts, securitySchemes } from '../../../adapters/a2a/server/security-schemes.ts'
+import {
+  bothVersionsSchemes,
+  type SchemeFacts,
+  securitySchemes,
+} from '../../../adapters/a2a/server/security-schemes.ts'
 import { canonicalJson } from '../../../src/lib/index.ts'
 import type { JsonObject } from '../../../src/lib/json-value.ts'
 import { aMessage, type Body } from '../../doubles/a2a-peer.ts'
@@ -96,7 +100,7 @@ export const cardCases: readonly A2aCase[] = [
         d: { openIdConnectSecurityScheme: { openIdConnectUrl: 'https://as.example/.well-known/openid-configuration' } },
         e: { mtlsSecurityScheme: {} },
       })
-      expect(hybridSchemes(schemes)).toMatchObject({ a: { type: 'http' }, b: { type: 'apiKey', in: 'header' } })
+      expect(bothVersionsSchemes(schemes)).toMatchObject({ a: { type: 'http' }, b: { type: 'apiKey', in: 'header' } })
     },
   },
   {

@@ -1,6 +1,6 @@
 // Tasks and lists of them.
 import { expect } from 'vitest'
-import { statement } from '../../../src/db/client.ts'
+import { nameStatement } from '../../../src/db/client.ts'
 import { aMessage, type Binding, type Body } from '../../doubles/a2a-peer.ts'
 import { until } from '../../doubles/background-gateway.ts'
 import { type A2aCase, refused, type Scene, sent } from './a2a-setup.ts'
@@ -214,7 +214,7 @@ export const taskCases: readonly A2aCase[] = [
     async run(scene, binding) {
       const token = await scene.token()
       const ids = await many(scene, binding, 5, { token })
-      const alike = statement(
+      const alike = nameStatement(
         'test_alike',
         `update tasks set state_at = '2026-01-01T00:00:00Z' where id = any($1::uuid[])`,
       )

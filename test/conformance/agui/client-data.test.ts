@@ -6,13 +6,13 @@ import { type Agent, type AgentContext, defineAgent } from '../../../src/agents/
 import type { ModelAgentOptions } from '../../../src/agents/model-agent-options.ts'
 import { openAiCompatible } from '../../../src/agents/models/openai-compatible.ts'
 import { defineTool } from '../../../src/agents/tools/define-tool.ts'
-import { type Database, statement } from '../../../src/db/client.ts'
+import { type Database, nameStatement } from '../../../src/db/client.ts'
 import { deleteExpiredTranscripts } from '../../../src/db/expired-rows.ts'
 import { type ScriptedModelServer, startScriptedModel } from '../../doubles/scripted-model-server.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 import { type Frame, type Scene, startScene, stream, textIn, typesOf } from './agui-setup.ts'
 
-const readSessions = statement('test_sessions', 'select id, tenant, metadata from sessions')
+const readSessions = nameStatement('test_sessions', 'select id, tenant, metadata from sessions')
 
 const confirmColor = {
   name: 'confirmColor',

@@ -1,11 +1,11 @@
 // The AG-UI streams, through the whole gateway: what a client is shown, in which order, and what it can go on with.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agents/define-agent.ts'
-import { statement } from '../../../src/db/client.ts'
+import { nameStatement } from '../../../src/db/client.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 import { type Frame, framesIn, type Scene, startScene, stream, textIn, typesOf } from './agui-setup.ts'
 
-const outdate = statement('test_outdate', `update pending_actions set expires_at = now() - interval '1 s'`)
+const outdate = nameStatement('test_outdate', `update pending_actions set expires_at = now() - interval '1 s'`)
 const payment = { id: 'call-1', name: 'bank__pay', arguments: '{"amount":7}' }
 const glance = { id: 'call-2', name: 'bank__look', arguments: '{}' }
 

@@ -1,8 +1,8 @@
 // The email cases about machines that write to machines: what is never answered, and what stops by itself.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { maxHops, signHop } from '../../../adapters/email/loop-prevention.ts'
+import { maxHops, signHopHeader } from '../../../adapters/email/loop-prevention.ts'
 import { defineAgent } from '../../../src/agents/define-agent.ts'
-import { statement } from '../../../src/db/client.ts'
+import { nameStatement } from '../../../src/db/client.ts'
 import { webHmac } from '../../../src/lib/index.ts'
 import { localDomain, type MailScene, openMailScene } from '../../doubles/mail-setup.ts'
 import { draftMail } from '../../doubles/signed-mails.ts'
@@ -12,8 +12,8 @@ import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 type Row = { readonly state: string; readonly reason: string | null }
 type Mail = { readonly from?: string; readonly to?: string; readonly envelopeFrom?: string; readonly body?: string }
 
-const rows = statement('test_mail_rows', 'select state, reason from inbox order by seq')
-const deliveries = statement('test_mail_deliveries', 'select * from outbox order by ordinal')
+const rows = nameStatement('test_mail_rows', 'select state, reason from inbox order by seq')
+const deliveries = nameStatement('test_mail_deliveries', 'select * from outbox order by ordinal')
 const siblingSecret = 'a-secret-that-two-gateways-share-0001'
 
 describeOnDatabase('mail from machines', (database) => {
@@ -150,7 +150,7 @@ describeOnDatabase('mail from machines', (database) => {
     await bounceTo(complaint, to)
     expect((await ended()).at(-1)).toEqual(['ignored', 'complaint'])
     const closed = await database().query(
-      statement('test_mail_closed', 'select room as place, reason from room_status where reason is not null'),
+      nameStatement('test_mail_closed', 'select room as place, reason from room_status where reason is not null'),
       [],
     )
     expect(closed).toEqual([{ place: ada, reason: 'complaint' }])
@@ -161,7 +161,7 @@ describeOnDatabase('mail from machines', (database) => {
     const marked = async (hop: number, id: string) => [
       'Auto-Submitted: auto-replied',
       `Message-ID: <${id}@sibling.example>`,
-      `X-Agent-Hop: ${await signHop(webHmac(), siblingSecret, hop, `${id}@sibling.example`)}`,
+      `X-Agent-Hop: ${await signHopHeader(webHmac(), siblingSecret, hop, `${id}@sibling.example`)}`,
     ]
     await say(['Auto-Submitted: auto-replied'], { from })
     await say(await marked(maxHops, 'a'), { from })
@@ -184,7 +184,10 @@ describeOnDatabase('mail from machines', (database) => {
     const to = `billing@${localDomain}`
     const id = `x@${localDomain}`
     await say([`Message-ID: <${id}>`, 'Auto-Submitted: auto-replied'], { from, to })
-    await say([`Message-ID: <${id}>`, `X-Agent-Hop: ${await signHop(webHmac(), siblingSecret, 1, id)}`], { from, to })
+    await say([`Message-ID: <${id}>`, `X-Agent-Hop: ${await signHopHeader(webHmac(), siblingSecret, 1, id)}`], {
+      from,
+      to,
+    })
     await replied(1)
     expect(await ended()).toEqual([
       ['ignored', 'own_message'],

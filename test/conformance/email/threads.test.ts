@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { baseSubject } from '../../../adapters/email/render/reply.ts'
 import { threadKey } from '../../../adapters/email/threading.ts'
 import { defineAgent } from '../../../src/agents/define-agent.ts'
-import { statement } from '../../../src/db/client.ts'
+import { nameStatement } from '../../../src/db/client.ts'
 import { localDomain, type MailScene, openMailScene, type SentOut } from '../../doubles/mail-setup.ts'
 import { draftMail } from '../../doubles/signed-mails.ts'
 import { settleUntil } from '../../doubles/test-gateway.ts'
@@ -18,13 +18,13 @@ type Row = {
   readonly flagged: boolean
 }
 
-const rows = statement(
+const rows = nameStatement(
   'test_mail_threads',
   `select i.message_id as id, i.agent, i.conversation_id as conversation, i.is_flagged as flagged, i.message ->> 'thread_id' as thread,
      i.message ->> 'in_reply_to' as parent
    from inbox i order by i.seq`,
 )
-const renamed = statement(
+const renamed = nameStatement(
   'test_mail_rename',
   `insert into conversation_aliases (tenant, connection, agent, external_id, conversation_id)
    select tenant, connection, agent, $1, conversation_id from conversation_aliases limit 1`,
@@ -181,7 +181,7 @@ describeOnDatabase('mail in threads', (database) => {
     const head = [`Date: ${new Date().toUTCString()}`]
     expect(await scene.send(draftMail({ from: `<${ada}>`, to: to[0] ?? '', head }), { to })).toMatch(/^250 /)
     const stored = await database().query<{ agent: string; raw: string }>(
-      statement('test_mail_raw', 'select agent, raw::text as raw from inbox order by seq'),
+      nameStatement('test_mail_raw', 'select agent, raw::text as raw from inbox order by seq'),
       [],
     )
     expect(stored.map(({ agent }) => agent)).toEqual(['demo', 'billing'])

@@ -1,6 +1,6 @@
 // What is a message, what is put right, what is refused.
 import { createHash } from 'node:crypto'
-import { promptParts } from '../../../src/contract/parts.ts'
+import { toPromptParts } from '../../../src/contract/parts.ts'
 import { type ValidationScope, validateMessage } from '../../../src/contract/validate-message.ts'
 import { createAccessPolicy } from '../../../src/identity/access-policy.ts'
 import { sanitizeMessage } from '../../../src/inbound/accept.ts'
@@ -77,7 +77,7 @@ export const messageCases: readonly Case[] = [
     claim: 'a kind nobody knows is kept, and named to the model',
     run: () => {
       const kept = validated({ parts: [{ kind: 'sticker', emoji: 'x' }] })
-      return kept.ok ? [kept.message.parts, promptParts(kept.message.parts)] : kept
+      return kept.ok ? [kept.message.parts, toPromptParts(kept.message.parts)] : kept
     },
     equals: [
       [{ kind: 'sticker', emoji: 'x' }],

@@ -1,6 +1,11 @@
 // Compaction: the compacted view.
 import { expect } from 'vitest'
-import { type CompactionPolicy, compact, compactionPolicy, type Summarizer } from '../../../src/agents/compaction.ts'
+import {
+  type CompactionPolicy,
+  compactionPolicy,
+  compactTranscript,
+  type Summarizer,
+} from '../../../src/agents/compaction.ts'
 import { textLine, toolCallLine, toolResultLine } from '../../../src/agents/messages.ts'
 import type { Envelope } from '../../../src/contract/gateway-events.ts'
 import type { Case } from '../conform.ts'
@@ -11,8 +16,8 @@ const shorten = (
   messages: readonly Envelope[],
   policy: Partial<CompactionPolicy>,
   summarize: Summarizer = async () => 'in short',
-) => compact(messages, compactionPolicy({ enabled: true, ...policy }), summarize)
-const eventTypes = (result: Awaited<ReturnType<typeof compact>>) => result.events.map((event) => event.type)
+) => compactTranscript(messages, compactionPolicy({ enabled: true, ...policy }), summarize)
+const eventTypes = (result: Awaited<ReturnType<typeof compactTranscript>>) => result.events.map((event) => event.type)
 const overflow = { overflow_archive_enabled: true, overflow_threshold_bytes: 100, overflow_retained_messages: 2 }
 
 export const compactionCases: readonly Case[] = [

@@ -1,7 +1,7 @@
 // Completion inside a run: who besides the model decides that it is done, goes in circles or must go on.
 import { type CompletionPolicy, complete, incomplete } from '../../../src/agents/loop/options.ts'
-import { completionGate, gateMediator, readGateRules } from '../../../src/agents/tools/call-gate.ts'
-import { createFailureGuard, createSpinGuard } from '../../../src/agents/tools/call-guards.ts'
+import { createCompletionGate, createGateMediator, readGateRules } from '../../../src/agents/tools/call-gate.ts'
+import { createFailureGuard, createRepeatedCallGuard } from '../../../src/agents/tools/call-guards.ts'
 import { call, calling, deskOf, type Looped, looped, type Script, saying, told } from '../../doubles/scripted-loop.ts'
 import type { Case } from '../conform.ts'
 
@@ -37,8 +37,8 @@ async function ruled(script: Script, given = rules) {
   const ran: string[] = []
   const tool = (name: string) => [`host/${name}`, () => ran.push(name)] as const
   const run = await looped(script, {
-    tools: deskOf(Object.fromEntries(['start', 'read', 'write'].map(tool)), { mediators: [gateMediator(given)] }),
-    completionGate: completionGate(given),
+    tools: deskOf(Object.fromEntries(['start', 'read', 'write'].map(tool)), { mediators: [createGateMediator(given)] }),
+    completionGate: createCompletionGate(given),
     maxTurns: 10,
   })
   const notes = hidden(run, 'tool_call_gate_completion_blocked')
@@ -126,7 +126,7 @@ export const completionCases: readonly Case[] = [
     id: 'L-33',
     claim: 'the same call on two turns is a stall at threshold 2, told once',
     run: async () => {
-      const spinGuard = createSpinGuard(unknownNames, { threshold: 2 })
+      const spinGuard = createRepeatedCallGuard(unknownNames, { threshold: 2 })
       const run = await looped([calling(work)], { tools: tools(), maxTurns: 9, spinGuard })
       const { status, completed, stalled } = run.result
       const { turn, repeat_count, threshold } = stalled ?? {}

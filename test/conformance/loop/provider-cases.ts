@@ -1,6 +1,6 @@
 // What a provider's turns add up to, and how patient we are with it.
 
-import { withRetries } from '../../../src/agents/models/failover.ts'
+import { addRetries } from '../../../src/agents/models/failover.ts'
 import type { Model, ModelRequest, ModelTurn, StructuredOutputRequest } from '../../../src/agents/models/model.ts'
 import { call, calling, deskOf, looped, saying, told } from '../../doubles/scripted-loop.ts'
 import { type Case, refusal } from '../conform.ts'
@@ -27,7 +27,7 @@ async function patience(answers: readonly (Error | ModelTurn)[], delta?: string)
     return answer ?? {}
   }
   const sleep = async (ms: number) => void waits.push(ms / 1000)
-  const patient = withRetries(model, { attempts: 5, baseMs: 2_000, maxMs: 60_000, jitter: () => 0, sleep })
+  const patient = addRetries(model, { attempts: 5, baseMs: 2_000, maxMs: 60_000, jitter: () => 0, sleep })
   const request: ModelRequest = {
     messages: [],
     tools: [],

@@ -1,7 +1,7 @@
 // How a run begins, is watched, kept, interrupted and ended.
 import type { LoopOptions, TranscriptLock } from '../../../src/agents/loop/options.ts'
 import { approvalLine } from '../../../src/agents/messages.ts'
-import { createSpinGuard } from '../../../src/agents/tools/call-guards.ts'
+import { createRepeatedCallGuard } from '../../../src/agents/tools/call-guards.ts'
 import { runtimeToolPending } from '../../../src/agents/tools/tool.ts'
 import { call, calling, deskOf, looped, type Script, saying, told } from '../../doubles/scripted-loop.ts'
 import type { Case } from '../conform.ts'
@@ -54,7 +54,7 @@ const stops: readonly (readonly [string, Script, Partial<LoopOptions>])[] = [
   [
     'stalled',
     [calling(act)],
-    { tools: tools(), maxTurns: 5, spinGuard: createSpinGuard({ find: () => undefined }, { threshold: 2 }) },
+    { tools: tools(), maxTurns: 5, spinGuard: createRepeatedCallGuard({ find: () => undefined }, { threshold: 2 }) },
   ],
   [
     'approval_required',

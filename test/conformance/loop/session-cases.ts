@@ -4,7 +4,7 @@ import { createApp } from '../../../src/api/app.ts'
 import type { AppDeps } from '../../../src/api/deps.ts'
 import { noMeter } from '../../../src/contract/metrics.ts'
 import { readWorkspaceScope, workspaceKey } from '../../../src/contract/workspace-scope.ts'
-import { type Database, statement } from '../../../src/db/client.ts'
+import { type Database, nameStatement } from '../../../src/db/client.ts'
 import { storeDrafts } from '../../../src/db/inbox.ts'
 import { deleteSession, findSession, listSessions, readTranscript } from '../../../src/db/sessions.ts'
 import { createTokenStore } from '../../../src/db/tokens.ts'
@@ -18,7 +18,7 @@ import { openTenantDb } from '../../setup/tenant-db.ts'
 import { type Case, refusal } from '../conform.ts'
 
 const operator = 'operator-token-of-the-test-0000'
-const expire = statement('test_expire', "update lanes set lease_until = now() - interval '1 second'")
+const expire = nameStatement('test_expire', "update lanes set lease_until = now() - interval '1 second'")
 const page = { limit: 50, before: null, agent: null } as const
 const alice = { subject: 'test:alice', conversation: 'c-alice' }
 const bob = { subject: 'test:bob', conversation: 'c-bob' }
@@ -106,7 +106,7 @@ export function sessionCases(database: () => Database): readonly Case[] {
           await deleteSession(store(), {}, id, 'operator:test'),
         ]
         const [row] = await database().query<{ said: string }>(
-          statement(
+          nameStatement(
             'test_said',
             'select coalesce(string_agg(m.envelope::text, $1), $1) || coalesce((select string_agg(i.message::text, $1) from inbox i), $1) as said from messages m',
           ),

@@ -2,7 +2,7 @@
 
 import { normalizeDeclarations } from '../../../src/agents/tools/catalog.ts'
 import { readDeclaration } from '../../../src/agents/tools/declaration.ts'
-import { bindParameters, modelSchema } from '../../../src/agents/tools/parameters.ts'
+import { bindParameters, modelParametersSchema } from '../../../src/agents/tools/parameters.ts'
 import type { Fields } from '../../../src/lib/json-value.ts'
 import { declared, prepared } from '../../doubles/tool-call.ts'
 import type { Case } from '../conform.ts'
@@ -167,7 +167,7 @@ export const declarationCases: readonly Case[] = [
     id: 'T-13',
     claim: 'the model never sees an authoritative parameter, in any alternative',
     run: () =>
-      modelSchema(
+      modelParametersSchema(
         declared({
           parameter_bindings: tenant,
           parameters: {

@@ -1,6 +1,6 @@
 // Execution, capability, sources, tiers, citations, mediation.
 import { createToolCatalog, gatherTools, tierTools } from '../../../src/agents/tools/catalog.ts'
-import { type MediatorContext, mediate, type PreToolMediator } from '../../../src/agents/tools/mediate.ts'
+import { type MediatorContext, mediateToolCall, type PreToolMediator } from '../../../src/agents/tools/mediate.ts'
 import { normalizeCitations, normalizeToolResult } from '../../../src/agents/tools/tool-result.ts'
 import { prepareCall } from '../../../src/agents/tools/tool-runner.ts'
 import type { Fields } from '../../../src/lib/json-value.ts'
@@ -53,7 +53,7 @@ async function mediated(mediator: unknown, complete = false): Promise<unknown> {
   // Configuration is JavaScript as well: what a mediator returns is not to be trusted to its type.
   const asked = mediator as PreToolMediator
   const bounds = { signal: new AbortController().signal, timeoutMs: 50 }
-  const decision = await mediate([asked], context, bounds)
+  const decision = await mediateToolCall([asked], context, bounds)
   if (decision.action === 'proceed') return 'proceed'
   const { success, error, metadata } = decision.result
   const ended = { action: decision.action, success, error_type: metadata['error_type'] }

@@ -2,7 +2,7 @@
 
 import { expect } from 'vitest'
 import { gateCall, gateCompletion, readGateRules } from '../../../src/agents/tools/call-gate.ts'
-import { createFailureGuard, createSpinGuard } from '../../../src/agents/tools/call-guards.ts'
+import { createFailureGuard, createRepeatedCallGuard } from '../../../src/agents/tools/call-guards.ts'
 import { createToolCatalog } from '../../../src/agents/tools/catalog.ts'
 import type { ToolResult } from '../../../src/agents/tools/tool.ts'
 import { createResultTruncator } from '../../../src/agents/tools/tool-result.ts'
@@ -25,7 +25,7 @@ async function nudges(results: readonly ToolResult[]): Promise<readonly unknown[
 }
 
 async function repeats(parameters: readonly number[], threshold: number): Promise<unknown> {
-  const guard = createSpinGuard(catalog, { threshold })
+  const guard = createRepeatedCallGuard(catalog, { threshold })
   for (const a of parameters) await guard.record('demo/act', { a })
   return [guard.stalled()?.['repeat_count'], guard.stalled()]
 }

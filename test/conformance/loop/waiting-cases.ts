@@ -1,7 +1,7 @@
 // What a paused run waits for, decided or answered once. On a database: single resolution is a promise of it.
 
 import { readDecision } from '../../../src/agents/approvals/pending-action.ts'
-import { cancelledResult, submittedResult } from '../../../src/agents/client-tools.ts'
+import { toCancelledAnswer, toSubmittedAnswer } from '../../../src/agents/client-tools.ts'
 import type { Database } from '../../../src/db/client.ts'
 import { getPendingAction, type Resolver, resolvePendingAction } from '../../../src/db/pending-actions.ts'
 import { answerToolRequest } from '../../../src/db/tool-requests.ts'
@@ -11,8 +11,8 @@ import { type Case, refusal } from '../conform.ts'
 
 const scope = { tenant, owner: null, conversationId: null }
 const alice: Resolver = { name: owner, isOperator: false, scope }
-const opened = submittedResult({ result: { opened: true } })
-const shut = submittedResult({ result: { opened: false } })
+const opened = toSubmittedAnswer({ result: { opened: true } })
+const shut = toSubmittedAnswer({ result: { opened: false } })
 
 export function waitingCases(database: () => Database): readonly Case[] {
   const actions = () => openTenantDb(database())
@@ -71,8 +71,13 @@ export function waitingCases(database: () => Database): readonly Case[] {
       claim: 'a second end by time or cancel keeps the first, and a result afterwards is refused',
       run: async () => {
         const id = await asked()
-        const first = told(await answer(id, cancelledResult()))
-        return [first, told(await answer(id, cancelledResult())), told(await answer(id, opened)), await continuations()]
+        const first = told(await answer(id, toCancelledAnswer()))
+        return [
+          first,
+          told(await answer(id, toCancelledAnswer())),
+          told(await answer(id, opened)),
+          await continuations(),
+        ]
       },
       equals: [[false, 'runtime_tool_timeout', null], [true, 'runtime_tool_timeout', null], 'not_pending', 1],
     },
@@ -81,7 +86,7 @@ export function waitingCases(database: () => Database): readonly Case[] {
       claim: 'of a result and a cancel at the same time one wins, and the run goes on once',
       run: async () => {
         const id = await asked()
-        const both = await Promise.all([answer(id, opened), answer(id, cancelledResult())])
+        const both = await Promise.all([answer(id, opened), answer(id, toCancelledAnswer())])
         const winners = both.filter((each) => each.kind === 'answered' && !each.isDuplicate)
         return [winners.length, await continuations()]
       },

@@ -3,7 +3,7 @@
 import { slackChannel } from '../../../adapters/slack/index.ts'
 import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { webhookAnswer } from '../../../src/api/http-answers.ts'
-import { type Database, statement } from '../../../src/db/client.ts'
+import { type Database, nameStatement } from '../../../src/db/client.ts'
 import type { Received } from '../../../src/inbound/receive.ts'
 import { createTestApp } from '../../doubles/test-app.ts'
 import { createTestGateway } from '../../doubles/test-gateway.ts'
@@ -42,8 +42,8 @@ function scene(database: () => Database, changes: object = {}, says = 'done') {
   return { ts, gateway, send, path: `/hooks/slack/first${used}` }
 }
 
-const reasons = statement('test_reason', `select reason from inbox where id = $1 and state = 'ignored'`)
-const silent = statement(
+const reasons = nameStatement('test_reason', `select reason from inbox where id = $1 and state = 'ignored'`)
+const silent = nameStatement(
   'test_silent',
   `select x.state, x.reason, (select count(*)::int from outbox o where o.turn_id = x.turn_id) as calls
    from inbox x where x.message_id like '%' || $1::text`,

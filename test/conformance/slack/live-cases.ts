@@ -2,7 +2,7 @@
 
 import type { Adapter, LiveFrame } from '../../../src/contract/index.ts'
 import type { JsonObject } from '../../../src/lib/json-value.ts'
-import { attemptAt, replySaying } from '../../../src/testing/adapter-contract-outbound.ts'
+import { createAttempt, createTextReply } from '../../../src/testing/adapter-contract-outbound.ts'
 import { memoryNotes } from '../../doubles/memory-ttl-store.ts'
 import { apiError, type SlackApi } from '../../doubles/slack-api.ts'
 import type { Case } from '../conform.ts'
@@ -26,15 +26,15 @@ function live<T>(
     async (api, adapter) => {
       prepare(api)
       const opening = adapter.live?.open(to, first) ?? {}
-      const opened = await adapter.deliver(JSON.parse(JSON.stringify(opening)), attemptAt(1))
+      const opened = await adapter.deliver(JSON.parse(JSON.stringify(opening)), createAttempt(1))
       const reference = opened.kind === 'delivered' ? (opened.vendorId ?? '') : ''
       const frame = async (text: string, shown: string) => {
         const asked: LiveFrame = { reference, to, text, shown, signal: AbortSignal.timeout(5000) }
         return adapter.live?.frame(asked)
       }
       const finish = async (text: string) => {
-        const [last] = adapter.render(replySaying(text), to, new Set(), true)
-        return adapter.deliver(last?.call ?? {}, attemptAt(1, { liveReference: reference }))
+        const [last] = adapter.render(createTextReply(text), to, new Set(), true)
+        return adapter.deliver(last?.call ?? {}, createAttempt(1, { liveReference: reference }))
       }
       return run({ api, adapter, reference, frame, finish })
     },
@@ -139,7 +139,7 @@ export const liveCases: readonly Case[] = [
         withApi(
           async (api, adapter) => {
             api.failAlways('chat.startStream', apiError('unknown_method'))
-            await adapter.deliver(JSON.parse(JSON.stringify(adapter.live?.open(place, 'one'))), attemptAt(1))
+            await adapter.deliver(JSON.parse(JSON.stringify(adapter.live?.open(place, 'one'))), createAttempt(1))
             return api.methods()
           },
           { deps: { ttlStore: notes } },

@@ -1,6 +1,6 @@
 // Slack as the message model sees it.
 
-import { replySaying } from '../../../src/testing/adapter-contract-outbound.ts'
+import { createTextReply } from '../../../src/testing/adapter-contract-outbound.ts'
 import { fixtures } from '../../fixtures/slack/index.ts'
 import type { Case } from '../conform.ts'
 import {
@@ -20,7 +20,7 @@ import {
 
 const callsFor = (text: string, mayNotify: ReadonlySet<string> = new Set(), settings: object = {}) =>
   adapterWith(settings)
-    .render(replySaying(text), place, mayNotify)
+    .render(createTextReply(text), place, mayNotify)
     .map(({ call }) => call)
 
 export const messageCases: readonly Case[] = [
@@ -160,7 +160,7 @@ export const messageCases: readonly Case[] = [
     claim: 'thirty thousand characters are split within the limits, in order, with whole fences',
     run: () => {
       const code = Array.from({ length: 900 }, (_, index) => `line ${index} of the program`).join('\n')
-      const reply = replySaying('', {
+      const reply = createTextReply('', {
         parts: [
           {
             kind: 'text',

@@ -4,7 +4,7 @@ import { resolutionSentence } from '../../../src/agents/approvals/approval-messa
 import type { Adapter, NormalizedResponse, Part } from '../../../src/contract/index.ts'
 import type { ActionLine, Resolution } from '../../../src/db/pending-actions.ts'
 import type { JsonObject } from '../../../src/lib/json-value.ts'
-import { attemptAt, replySaying } from '../../../src/testing/adapter-contract-outbound.ts'
+import { createAttempt, createTextReply } from '../../../src/testing/adapter-contract-outbound.ts'
 import { memoryNotes } from '../../doubles/memory-ttl-store.ts'
 import { apiError, type SlackApi } from '../../doubles/slack-api.ts'
 import type { SignOptions } from '../../fixtures/slack/index.ts'
@@ -12,18 +12,18 @@ import type { Case } from '../conform.ts'
 import { adapterWith, place, read, receive, withApi } from './slack-setup.ts'
 
 const markdown = (content: string): NormalizedResponse =>
-  replySaying('', { parts: [{ kind: 'text', mime: 'text/markdown', content }] })
+  createTextReply('', { parts: [{ kind: 'text', mime: 'text/markdown', content }] })
 const callsFor = (reply: NormalizedResponse, to: JsonObject = place, adapter: Adapter = adapterWith()) =>
   adapter.render(reply, to).map(({ call }) => call)
 const shown = (content: string, adapter?: Adapter): string =>
   JSON.stringify(callsFor(markdown(content), place, adapter))
 const payloadsFor = (content: string) =>
   callsFor(markdown(content)).map((call) => call['payload'] as { text: string; blocks: readonly JsonObject[] })
-const post = (adapter: Adapter, to: JsonObject = place) => callsFor(replySaying('hello'), to, adapter)[0] ?? {}
+const post = (adapter: Adapter, to: JsonObject = place) => callsFor(createTextReply('hello'), to, adapter)[0] ?? {}
 const failing = (run: (api: SlackApi) => void) =>
   withApi(async (api, adapter) => {
     run(api)
-    return adapter.deliver(post(adapter), attemptAt(1))
+    return adapter.deliver(post(adapter), createAttempt(1))
   })
 
 const renderCases: readonly Case[] = [
@@ -124,9 +124,9 @@ const outcomeCases: readonly Case[] = [
       withApi(async (api, adapter) => {
         api.failNext('chat.postMessage', { kind: 'answer', status: 500, body: 'oops', applied: true })
         const call = post(adapter)
-        const outcome = await adapter.deliver(call, attemptAt(1))
-        const found = await adapter.reconcile?.(call, attemptAt(2))
-        const other = await adapter.reconcile?.(call, attemptAt(2, { clientId: 'client-0002' }))
+        const outcome = await adapter.deliver(call, createAttempt(1))
+        const found = await adapter.reconcile?.(call, createAttempt(2))
+        const other = await adapter.reconcile?.(call, createAttempt(2, { clientId: 'client-0002' }))
         return [outcome, found, other, api.posts.length]
       }),
     expected: [{ kind: 'unknown' }, { kind: 'found' }, { kind: 'absent' }, 1],
@@ -139,7 +139,7 @@ const outcomeCases: readonly Case[] = [
         const edit = { method: 'chat.update', account: 'T0PARLEY1', payload: { channel: 'C1', ts: '1.1', text: 'x' } }
         api.failNext('chat.update', { kind: 'drop', when: 'after' })
         api.failNext('chat.postMessage', { kind: 'drop', when: 'after' })
-        return [await adapter.deliver(edit, attemptAt(1)), await adapter.deliver(post(adapter), attemptAt(1))]
+        return [await adapter.deliver(edit, createAttempt(1)), await adapter.deliver(post(adapter), createAttempt(1))]
       }),
     equals: [
       { kind: 'retry', reason: 'no_readable_answer' },
@@ -169,9 +169,9 @@ const outcomeCases: readonly Case[] = [
     run: () =>
       withApi(async (api, adapter) => {
         api.failNext('chat.postMessage', apiError('invalid_blocks'))
-        const call = callsFor(replySaying('a <!channel> b'), place, adapter)[0] ?? {}
+        const call = callsFor(createTextReply('a <!channel> b'), place, adapter)[0] ?? {}
         return [
-          (await adapter.deliver(call, attemptAt(1))).kind,
+          (await adapter.deliver(call, createAttempt(1))).kind,
           api.posts.map(({ text, blocks }) => ({ text, blocks })),
         ]
       }),
@@ -195,8 +195,8 @@ const sendFile = (text: string, prepare: (api: SlackApi) => void = () => {}) =>
   withApi(
     async (api, adapter) => {
       prepare(api)
-      const [call = {}] = callsFor(replySaying('', { parts: [filePart] }), place, adapter)
-      const { kind, ...rest } = await adapter.deliver(call, attemptAt(1))
+      const [call = {}] = callsFor(createTextReply('', { parts: [filePart] }), place, adapter)
+      const { kind, ...rest } = await adapter.deliver(call, createAttempt(1))
       return {
         kind,
         ...rest,
@@ -291,7 +291,7 @@ const fileCases: readonly Case[] = [
 const action = { summary: 'delete the branch', status: 'accepted', resolvers: 'owner' } as unknown as ActionLine
 const words = (resolution: Resolution) => {
   const { says, decision } = resolutionSentence(resolution)
-  return replySaying(says, { control: { about: 'approve', decision } })
+  return createTextReply(says, { control: { about: 'approve', decision } })
 }
 const clickedPlace: JsonObject = {
   ...place,
@@ -351,7 +351,7 @@ const approvalCases: readonly Case[] = [
     id: 'S92b',
     claim: 'a question has two buttons that hold its code and nothing else, and no line to type',
     run: () => {
-      const [call] = callsFor(replySaying('', { parts: [question], status: 'input_required' }))
+      const [call] = callsFor(createTextReply('', { parts: [question], status: 'input_required' }))
       const text = JSON.stringify(call)
       return [text.match(/"value":"[^"]*"/g), text.includes('Reply'), text.includes('"style":"danger"')]
     },
@@ -400,7 +400,7 @@ const answerTo = (
       const [first] = reception.kind === 'read' ? reception.events : []
       const to = first?.kind === 'message' ? first.replyTo : {}
       const [call = {}] = callsFor(reply, to, adapter)
-      const { kind } = await adapter.deliver(call, attemptAt(1))
+      const { kind } = await adapter.deliver(call, createAttempt(1))
       const stored = JSON.stringify([first, call])
       const tokens = api.calls.filter(({ route, headers }) => route === 'response' && 'authorization' in headers)
       return {
@@ -448,10 +448,10 @@ const responseCases: readonly Case[] = [
     id: 'S95a',
     claim: 'what the gateway or an agent says to a slash command only the person who gave it sees',
     run: async () => [
-      await answerTo((origin) => ordered(origin, 'status'), replySaying('idle', { control: { about: 'status' } }), {
+      await answerTo((origin) => ordered(origin, 'status'), createTextReply('idle', { control: { about: 'status' } }), {
         how: form,
       }),
-      await answerTo((origin) => ordered(origin, 'what is it?'), replySaying('this'), { how: form }),
+      await answerTo((origin) => ordered(origin, 'what is it?'), createTextReply('this'), { how: form }),
     ],
     expected: [
       { methods: ['response'], said: [{ response_type: 'ephemeral', text: 'idle' }], isLeaked: false },
@@ -468,8 +468,8 @@ const responseCases: readonly Case[] = [
     claim:
       'an answer to a slash command goes by response_url; when that is over to the person alone, and where the bot is not in a direct message',
     run: async () => [
-      await answerTo((origin) => ordered(origin, 'what?'), replySaying('this'), { how: form, prepare: gone }),
-      await answerTo((origin) => ordered(origin, 'what?'), replySaying('this'), {
+      await answerTo((origin) => ordered(origin, 'what?'), createTextReply('this'), { how: form, prepare: gone }),
+      await answerTo((origin) => ordered(origin, 'what?'), createTextReply('this'), {
         how: form,
         prepare: (api) => {
           gone(api)

@@ -11,7 +11,7 @@ import {
 } from '../../doubles/telegram-api.ts'
 import { fixtures } from '../../fixtures/telegram/index.ts'
 import type { Case } from '../conform.ts'
-import { attemptAt, kit, parts } from './telegram-setup.ts'
+import { createAttempt, kit, parts } from './telegram-setup.ts'
 
 type Bench = { readonly api: TelegramApi; readonly adapter: Adapter; readonly wait: (ms: number) => void }
 
@@ -34,7 +34,7 @@ async function growing<T>(run: (bench: Bench) => Promise<T>, streaming = 'edit')
 const markdown = (content: string): object => ({ kind: 'text', mime: 'text/markdown', content })
 
 async function opened({ adapter }: Bench, to: JsonObject, text: string): Promise<string> {
-  const outcome = await adapter.deliver(adapter.live?.open(to, text) ?? {}, attemptAt(1))
+  const outcome = await adapter.deliver(adapter.live?.open(to, text) ?? {}, createAttempt(1))
   return outcome.kind === 'delivered' ? (outcome.vendorId ?? '') : ''
 }
 
@@ -188,7 +188,7 @@ export const liveCases: readonly Case[] = [
         const reference = await opened(bench, { chat_id: '5' }, 'x')
         const all = bench.adapter.render(parts(markdown(`${'word '.repeat(1200)}`)), { chat_id: '5' }, new Set(), true)
         for (const [at, { call }] of all.entries()) {
-          await bench.adapter.deliver(call, attemptAt(1, { outboxId: `o${at}`, liveReference: reference }))
+          await bench.adapter.deliver(call, createAttempt(1, { outboxId: `o${at}`, liveReference: reference }))
         }
         return bench.api.sent.map(({ message_id, text }) => [message_id, text.length])
       }),
@@ -204,7 +204,7 @@ export const liveCases: readonly Case[] = [
       growing(async (bench) => {
         const reference = await opened(bench, { chat_id: '5' }, 'x')
         const [last] = bench.adapter.render(parts(markdown('all')), { chat_id: '5' }, new Set(), true)
-        const finish = () => bench.adapter.deliver(last?.call ?? {}, attemptAt(1, { liveReference: reference }))
+        const finish = () => bench.adapter.deliver(last?.call ?? {}, createAttempt(1, { liveReference: reference }))
         bench.api.failNext('editMessageText', htmlBadGateway, apiFault(400, 'Bad Request: message to edit not found'))
         return [await finish(), await finish(), await finish(), bench.api.sent.map(({ text }) => text)]
       }),
@@ -221,7 +221,7 @@ export const liveCases: readonly Case[] = [
     run: () =>
       growing(async (bench) => {
         const [last] = bench.adapter.render(parts(markdown('all')), { chat_id: '5' }, new Set(), true)
-        await bench.adapter.deliver(last?.call ?? {}, attemptAt(1))
+        await bench.adapter.deliver(last?.call ?? {}, createAttempt(1))
         return [bench.api.payloads('sendMessage').length, bench.api.payloads('editMessageText').length]
       }),
     equals: [1, 0],
@@ -293,7 +293,7 @@ export const liveCases: readonly Case[] = [
         for (const chat of ['5', '6', '7']) {
           bench.api.failNext('sendMessage', rateLimited(30))
           const call = bench.adapter.live?.open({ chat_id: chat }, 'x') ?? {}
-          scopes.push(await bench.adapter.deliver(call, attemptAt(1)))
+          scopes.push(await bench.adapter.deliver(call, createAttempt(1)))
         }
         return [
           scopes.map((each) => (each as { scope?: string }).scope),

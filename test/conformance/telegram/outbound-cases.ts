@@ -7,7 +7,7 @@ import { adapterFor } from '../../../src/testing/adapter-fixtures.ts'
 import { apiFault, rateLimited, startTelegramApi, type TelegramApi } from '../../doubles/telegram-api.ts'
 import { fixtures } from '../../fixtures/telegram/index.ts'
 import type { Case } from '../conform.ts'
-import { attemptAt, calls, kit, parts, question, saying } from './telegram-setup.ts'
+import { calls, createAttempt, kit, parts, question, saying } from './telegram-setup.ts'
 
 const private5 = { chat_id: '5' }
 const clicked = { chat_id: '5', reply_to_click: { id: 'q1', message_id: '70' } }
@@ -156,7 +156,7 @@ async function tries(
 ): Promise<readonly DeliveryOutcome[]> {
   const outcomes: DeliveryOutcome[] = []
   for (let number = 1; number <= 4; number += 1) {
-    const outcome = await adapter.deliver(call ?? {}, attemptAt(number, changes))
+    const outcome = await adapter.deliver(call ?? {}, createAttempt(number, changes))
     outcomes.push(outcome)
     if (outcome.kind !== 'retry') break
   }
@@ -230,7 +230,7 @@ const ladder: readonly Case[] = [
     run: () =>
       withApi((bench) => {
         bench.api.failNext('sendMessage', rateLimited(30))
-        return bench.adapter.deliver(named('x') ?? {}, attemptAt(1))
+        return bench.adapter.deliver(named('x') ?? {}, createAttempt(1))
       }),
     equals: { kind: 'retry', reason: 'rate_limited', afterMs: 30_000, scope: 'conversation' },
   },
@@ -240,7 +240,8 @@ const ladder: readonly Case[] = [
       'the twenty-first message of a minute in a group waits before Telegram has to say so; a private chat does not',
     run: () =>
       withApi(async ({ api, adapter }) => {
-        const say = (to: string) => adapter.deliver(calls(parts(saying('x')), { chat_id: to })[0] ?? {}, attemptAt(1))
+        const say = (to: string) =>
+          adapter.deliver(calls(parts(saying('x')), { chat_id: to })[0] ?? {}, createAttempt(1))
         for (let said = 0; said < 20; said += 1) await say('-5')
         return [await say('-5'), (await say('-6')).kind, (await say('5')).kind, api.payloads('sendMessage').length]
       }),

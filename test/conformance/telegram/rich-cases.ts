@@ -5,7 +5,7 @@ import type { JsonObject } from '../../../src/lib/json-value.ts'
 import { apiFault, startTelegramApi, type TelegramApi } from '../../doubles/telegram-api.ts'
 import { fixtures } from '../../fixtures/telegram/index.ts'
 import type { Case } from '../conform.ts'
-import { attemptAt, kit, parts } from './telegram-setup.ts'
+import { createAttempt, kit, parts } from './telegram-setup.ts'
 
 type Bench = { readonly api: TelegramApi; readonly adapter: Adapter }
 
@@ -32,7 +32,7 @@ function rendered({ adapter }: Bench, content: string, hasLive = false): JsonObj
 async function tries({ adapter }: Bench, call: JsonObject, changes = {}): Promise<readonly DeliveryOutcome[]> {
   const outcomes: DeliveryOutcome[] = []
   for (let number = 1; number <= 4; number += 1) {
-    outcomes.push(await adapter.deliver(call, attemptAt(number, changes)))
+    outcomes.push(await adapter.deliver(call, createAttempt(number, changes)))
     if (outcomes.at(-1)?.kind !== 'retry') break
   }
   return outcomes
@@ -208,7 +208,7 @@ const refusals: readonly Case[] = [
     run: () =>
       withApi(async (bench) => {
         const open = bench.adapter.live?.open(to, 'x') ?? {}
-        await bench.adapter.deliver(open, attemptAt(1))
+        await bench.adapter.deliver(open, createAttempt(1))
         const finish = (outboxId: string) =>
           tries(bench, rendered(bench, table, true), { outboxId, liveReference: '1' })
         const first = await finish('a')

@@ -2,8 +2,8 @@
 
 import type { Adapter, InboundEvent, InboundMessage } from '../../../src/contract/index.ts'
 import type { JsonObject } from '../../../src/lib/json-value.ts'
-import { bytesOf } from '../../../src/testing/adapter-contract.ts'
-import { attemptAt } from '../../../src/testing/adapter-contract-outbound.ts'
+import { jsonToBytes } from '../../../src/testing/adapter-contract.ts'
+import { createAttempt } from '../../../src/testing/adapter-contract-outbound.ts'
 import { type AdapterFixtures, adapterFor } from '../../../src/testing/adapter-fixtures.ts'
 import { fixtures } from '../../fixtures/telegram/index.ts'
 
@@ -32,7 +32,7 @@ export const click = (fields: object = {}): object => ({
 })
 
 export async function arrivals(payload: unknown, by: Adapter = adapter): Promise<readonly InboundEvent[]> {
-  const reception = await by.receive(fixtures.sign(bytesOf(payload)), kit.connection)
+  const reception = await by.receive(fixtures.sign(jsonToBytes(payload)), kit.connection)
   if (reception.kind !== 'read') throw new Error(`not read: ${JSON.stringify(reception)}`)
   return reception.events
 }
@@ -80,4 +80,4 @@ export function calls(reply: Parameters<Adapter['render']>[0], to: JsonObject, h
   return adapter.render(reply, to, new Set(), hasLive).map(({ call }) => call)
 }
 
-export { attemptAt }
+export { createAttempt }

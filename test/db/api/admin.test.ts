@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agents/define-agent.ts'
 import type { createApp } from '../../../src/api/app.ts'
 import { textOf } from '../../../src/contract/index.ts'
-import { statement } from '../../../src/db/client.ts'
+import { nameStatement } from '../../../src/db/client.ts'
 import { secret } from '../../../src/lib/secret.ts'
 import { createTestApp } from '../../doubles/test-app.ts'
 import {
@@ -17,8 +17,8 @@ import { startVendorStub, type VendorStub } from '../../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 const firstToken = 'first-token-of-the-test-000000'
-const forget = statement('test_forget', 'update inbox set message = null, raw = null')
-const inboxIds = statement('test_ids', 'select id, state from inbox order by seq')
+const forget = nameStatement('test_forget', 'update inbox set message = null, raw = null')
+const inboxIds = nameStatement('test_ids', 'select id, state from inbox order by seq')
 
 type Answer = {
   readonly status: number

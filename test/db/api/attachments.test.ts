@@ -1,8 +1,8 @@
 // Files over the API: up as a form, down by handle, and no other person's by any name.
 import { afterEach, expect, test } from 'vitest'
 import { loadConfig } from '../../../src/config.ts'
-import { statement } from '../../../src/db/client.ts'
-import { sweepRound } from '../../../src/gateway/sweep.ts'
+import { nameStatement } from '../../../src/db/client.ts'
+import { runSweepRound } from '../../../src/gateway/sweep.ts'
 import { type Api, startApi } from '../../doubles/api.ts'
 import { memoryBlobs } from '../../doubles/memory-blobs.ts'
 import { madeToken } from '../../doubles/tokens.ts'
@@ -95,7 +95,7 @@ describeOnDatabase('files over the API', (database) => {
     const other = await sent(here, {})
     expect(await codeOf(await follow(url.replace(path, `${path}x`)))).toEqual([403, 'SU_TOKEN_MISMATCH'])
     expect(other.url).not.toBe(url)
-    await database().query(statement('test_gone', `update attachments set status = 'deleted'`), [])
+    await database().query(nameStatement('test_gone', `update attachments set status = 'deleted'`), [])
     expect(await codeOf(await follow(url))).toEqual([404, 'SU_BLOCKED'])
   })
 
@@ -167,7 +167,10 @@ describeOnDatabase('files over the API', (database) => {
     const two = form(new Blob([png]))
     two.append('file', new Blob([png]), 'b.png')
     expect(await codeOf(await send(two))).toEqual([400, 'bad_request'])
-    const left = await database().query(statement('test_left', `select 1 from attachments where status = 'ready'`), [])
+    const left = await database().query(
+      nameStatement('test_left', `select 1 from attachments where status = 'ready'`),
+      [],
+    )
     expect(left).toEqual([])
   })
 
@@ -188,11 +191,11 @@ describeOnDatabase('files over the API', (database) => {
     const { deps } = api.gateway
     const { retention } = loadConfig({}, {}, [])
     const round = () =>
-      sweepRound({ config: { retention, tenant: 'default' }, database: database(), deps, log: deps.log })
+      runSweepRound({ config: { retention, tenant: 'default' }, database: database(), deps, log: deps.log })
     await round()
     expect(blobs.objects.size).toBe(1)
     await database().query(
-      statement('test_aged', `update attachments set created_at = now() - interval '25 hours'`),
+      nameStatement('test_aged', `update attachments set created_at = now() - interval '25 hours'`),
       [],
     )
     await round()
@@ -204,7 +207,7 @@ describeOnDatabase('files over the API', (database) => {
     start()
     await sent(here, { threadId: ' t-9 ', runId: 'r1' })
     const rows = await database().query(
-      statement('test_rows', 'select thread_id as thread, owner, received_via as via from attachments'),
+      nameStatement('test_rows', 'select thread_id as thread, owner, received_via as via from attachments'),
       [],
     )
     expect(rows).toEqual([{ thread: 't-9', owner: 'gw:user/local', via: 'agui' }])

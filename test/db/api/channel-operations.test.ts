@@ -5,7 +5,7 @@ import { defineAgent } from '../../../src/agents/define-agent.ts'
 import type { IgnoredEvent, Operations } from '../../../src/contract/index.ts'
 import type { Operation } from '../../../src/contract/optional-verbs.ts'
 import { readAuditPage } from '../../../src/db/audit.ts'
-import { statement } from '../../../src/db/client.ts'
+import { nameStatement } from '../../../src/db/client.ts'
 import { createRecords } from '../../../src/db/records.ts'
 import { createGroupCommit } from '../../../src/inbound/group-commit.ts'
 import { GatewayError } from '../../../src/lib/errors.ts'
@@ -17,11 +17,11 @@ import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 const channel = 'loopback-client-id'
 const key = `${channel}/${channel}`
-const rows = statement(
+const rows = nameStatement(
   'test_rows',
   'select id, kind, state, reason, raw, subject, delivery_id as "deliveryId" from inbox order by seq',
 )
-const calls = statement('test_operation_calls', 'select state, purpose, origin from outbox order by seq')
+const calls = nameStatement('test_operation_calls', 'select state, purpose, origin from outbox order by seq')
 
 /** Lets somebody in whose name is given, and tells them so. */
 const admit: Operation = async ({ name, round = 1, many = 1 }, { at }) => {

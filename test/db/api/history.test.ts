@@ -2,7 +2,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { type Agent, defineAgent } from '../../../src/agents/define-agent.ts'
 import { demoAgent } from '../../../src/agents/demo-agent.ts'
-import { statement } from '../../../src/db/client.ts'
+import { nameStatement } from '../../../src/db/client.ts'
 import { type Api, startApi } from '../../doubles/api.ts'
 import { memoryBlobs } from '../../doubles/memory-blobs.ts'
 import { madeToken } from '../../doubles/tokens.ts'
@@ -75,7 +75,7 @@ describeOnDatabase('the history of a thread', (database) => {
     const url = await upload(png)
     await say('msg-1', [binary(url)])
     const rows = await database().query<{ line: string }>(
-      statement(
+      nameStatement(
         'test_lines',
         'select m.envelope::text as line from messages m union all select x.message::text from inbox x',
       ),
@@ -83,7 +83,7 @@ describeOnDatabase('the history of a thread', (database) => {
     )
     for (const { line } of rows) expect(line).not.toContain('token=')
     const [stored] = await database().query<{ metadata: Record<string, unknown> }>(
-      statement('test_stored', `select envelope -> 'metadata' as metadata from messages where role = 'user'`),
+      nameStatement('test_stored', `select envelope -> 'metadata' as metadata from messages where role = 'user'`),
       [],
     )
     expect(stored?.metadata['user_message_attachments']).toEqual({
@@ -102,7 +102,7 @@ describeOnDatabase('the history of a thread', (database) => {
     const [first] = await messages()
     const gone = { type: 'binary', mimeType: 'image/png', unavailable: true, reason: 'gone' }
     expect(first?.content).toEqual([fresh, gone, { type: 'text', text: 'two' }])
-    await database().query(statement('test_deleted', 'delete from attachments'), [])
+    await database().query(nameStatement('test_deleted', 'delete from attachments'), [])
     expect((await messages())[0]?.content).toEqual([gone, gone, { type: 'text', text: 'two' }])
   })
 
@@ -137,7 +137,7 @@ describeOnDatabase('the history of a thread', (database) => {
     expect(before).toEqual(all.slice(-4, -2))
     expect(await messages('threadId=thread-123&before=m1')).toEqual([])
     const erased = `update messages set envelope = jsonb_set(envelope, '{metadata,deleted}', 'true') where envelope #>> '{metadata,message_id}' = 'm2'`
-    await database().query(statement('test_erased', erased), [])
+    await database().query(nameStatement('test_erased', erased), [])
     expect((await messages()).map(({ id }) => id)).toEqual(all.filter((id) => id !== 'm2'))
   })
 
@@ -197,7 +197,7 @@ describeOnDatabase('the history of a thread', (database) => {
     await say('m4', '/reject')
     await say('m5', '/order plums')
     await database().query(
-      statement('test_outdate', `update pending_actions set expires_at = now() - interval '1 s'`),
+      nameStatement('test_outdate', `update pending_actions set expires_at = now() - interval '1 s'`),
       [],
     )
     const states = (await messages()).flatMap(({ content }) =>

@@ -3,7 +3,7 @@
 import { afterEach, expect, test } from 'vitest'
 import type { ApiLimits } from '../../../src/config/limits.ts'
 import { loadConfig } from '../../../src/config.ts'
-import { statement } from '../../../src/db/client.ts'
+import { nameStatement } from '../../../src/db/client.ts'
 import { type Api, startApi } from '../../doubles/api.ts'
 import { madeToken } from '../../doubles/tokens.ts'
 import { watchedDatabase } from '../../doubles/watched-database.ts'
@@ -101,7 +101,7 @@ describeOnDatabase('a limit of the API', (database) => {
     await look(api, { token: `parley_00000000_${'x'.repeat(43)}` })
     await look(api, await token('test:ada'))
     const rows = await database().query<{ scope: string }>(
-      statement('test_scopes', 'select scope from connection_limits'),
+      nameStatement('test_scopes', 'select scope from connection_limits'),
       [],
     )
     expect(rows.map(({ scope }) => scope.replace(/[0-9a-f]{64}/, 'hash')).toSorted()).toEqual([

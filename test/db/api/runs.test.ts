@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AgentContext, type AgentDefinition, defineAgent } from '../../../src/agents/define-agent.ts'
 import type { createApp } from '../../../src/api/app.ts'
-import { statement } from '../../../src/db/client.ts'
+import { nameStatement } from '../../../src/db/client.ts'
 import { GatewayError } from '../../../src/lib/errors.ts'
 import { type AtWork, createDoor, putToWork, until } from '../../doubles/background-gateway.ts'
 import { listenTo } from '../../doubles/event-stream.ts'
@@ -14,8 +14,8 @@ import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 // biome-ignore lint/suspicious/noExplicitAny: bodies are looked into by the tests that name them.
 type Body = any
 
-const running = statement('test_running', 'select id from runs order by created_at desc')
-const stored = statement('test_stored', 'select seq from run_events order by seq')
+const running = nameStatement('test_running', 'select id from runs order by created_at desc')
+const stored = nameStatement('test_stored', 'select seq from run_events order by seq')
 
 describeOnDatabase('the routes of runs', (database) => {
   let vendor: VendorStub

@@ -1,12 +1,12 @@
 // A gateway with a tenant's name: people find what is theirs under it, and no flag makes rows that match nothing.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { demoAgent } from '../../../src/agents/demo-agent.ts'
-import { statement } from '../../../src/db/client.ts'
+import { nameStatement } from '../../../src/db/client.ts'
 import { type Api, startApi } from '../../doubles/api.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 const stamped = ['conversations', 'inbox', 'sessions', 'runs', 'pending_actions']
-const workspaces = statement(
+const workspaces = nameStatement(
   'test_workspaces',
   stamped
     .map((table) => `select '${table}' as place, workspace_type || ':' || workspace_id as workspace from ${table}`)

@@ -1,17 +1,17 @@
 // Tokens that operators make: shown once, kept as hashes, revoked for everybody at once.
 import { expect, test } from 'vitest'
-import { statement } from '../../../src/db/client.ts'
+import { nameStatement } from '../../../src/db/client.ts'
 import { createTokenStore, tokenPrefix } from '../../../src/db/tokens.ts'
 import { authenticateToken, createToken, findToken, parseBearerHeader } from '../../../src/identity/tokens.ts'
 import { sha256Hex } from '../../../src/lib/index.ts'
 import { madeToken, plainTerms, tokenDeps } from '../../doubles/tokens.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
-const everything = statement('test_tokens', 'select row_to_json(t)::text as line from tokens t')
+const everything = nameStatement('test_tokens', 'select row_to_json(t)::text as line from tokens t')
 const age = (minutes: number) =>
-  statement('test_age', `update tokens set last_used_at = now() - interval '${minutes} minutes'`)
-const outlive = statement('test_outlive', `update tokens set expires_at = now() - interval '1 second'`)
-const twin = statement(
+  nameStatement('test_age', `update tokens set last_used_at = now() - interval '${minutes} minutes'`)
+const outlive = nameStatement('test_outlive', `update tokens set expires_at = now() - interval '1 second'`)
+const twin = nameStatement(
   'test_twin',
   `insert into tokens (tenant, id, hash, label, scopes)
    select tenant, ('01900000-0000-7000-8000-aaaa' || right(id::text, 8))::uuid, 'another', 'twin', scopes from tokens`,

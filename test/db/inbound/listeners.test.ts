@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agents/define-agent.ts'
 import type { Adapter, ChannelDefinition } from '../../../src/contract/index.ts'
 import type { IngressContext } from '../../../src/contract/optional-verbs.ts'
-import { type Database, type Failpoint, statement } from '../../../src/db/client.ts'
+import { type Database, type Failpoint, nameStatement } from '../../../src/db/client.ts'
 import { createRejections } from '../../../src/identity/rejected-requests.ts'
 import { GatewayError } from '../../../src/lib/errors.ts'
 import { createNodeListeners, type NodeListeners } from '../../../src/node/ingress.ts'
@@ -16,7 +16,7 @@ import { startVendorStub, type VendorStub } from '../../doubles/vendor-stub.ts'
 import { watchedDatabase } from '../../doubles/watched-database.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
-const stored = statement('test_stored', 'select message_id as id from inbox order by seq')
+const stored = nameStatement('test_stored', 'select message_id as id from inbox order by seq')
 
 /** One line in, one line out, on a port of its own. */
 function lineChannel(port: () => number, judge?: Judge): ChannelDefinition {

@@ -2,14 +2,14 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agents/define-agent.ts'
 import type { InboundEvent } from '../../../src/contract/index.ts'
-import { type Database, statement } from '../../../src/db/client.ts'
+import { type Database, nameStatement } from '../../../src/db/client.ts'
 import { GatewayError } from '../../../src/lib/errors.ts'
 import { judgedChannel } from '../../doubles/loopback/judged.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
-const rows = statement('test_rows', 'select message_id as id, state, reason from inbox order by seq')
+const rows = nameStatement('test_rows', 'select message_id as id, state, reason from inbox order by seq')
 
 /** To three at once, of whom the second is given what `second` says. */
 const toThree =

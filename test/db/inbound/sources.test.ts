@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { textOf } from '../../../src/contract/index.ts'
-import { type Database, statement } from '../../../src/db/client.ts'
+import { type Database, nameStatement } from '../../../src/db/client.ts'
 import type { RunningSources } from '../../../src/inbound/sources.ts'
 import { GatewayError } from '../../../src/lib/errors.ts'
 import { createNodeSources } from '../../../src/node/ingress.ts'
@@ -14,12 +14,12 @@ import { startVendorStub, type VendorStub } from '../../doubles/vendor-stub.ts'
 import { watchedDatabase } from '../../doubles/watched-database.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
-const stored = statement('test_stored', 'select message_id as id from inbox order by seq')
-const place = statement(
+const stored = nameStatement('test_stored', 'select message_id as id from inbox order by seq')
+const place = nameStatement(
   'test_place',
   'select cursor, holder is not null as held, epoch::int as epoch from pull_cursors',
 )
-const expire = statement('test_expire', "update pull_cursors set lease_until = now() - interval '1 second'")
+const expire = nameStatement('test_expire', "update pull_cursors set lease_until = now() - interval '1 second'")
 
 describeOnDatabase('a pull source', (database) => {
   let vendor: VendorStub

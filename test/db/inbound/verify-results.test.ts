@@ -4,7 +4,7 @@ import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { waitRefusedAnswer } from '../../../src/api/http-answers.ts'
 import { receivedAnswer } from '../../../src/api/webhook.ts'
 import { type Adapter, textOf } from '../../../src/contract/index.ts'
-import { statement } from '../../../src/db/client.ts'
+import { nameStatement } from '../../../src/db/client.ts'
 import { createNodeSources } from '../../../src/node/ingress.ts'
 import { until } from '../../doubles/background-gateway.ts'
 import { type Judge, judgedChannel } from '../../doubles/loopback/judged.ts'
@@ -13,11 +13,11 @@ import { createTestGateway, loopbackConnections, type TestGateway } from '../../
 import { startVendorStub, type VendorStub } from '../../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
-const rows = statement(
+const rows = nameStatement(
   'test_rows',
   'select state, reason, subject, delivery_id as "deliveryId", raw, conversation_id as conversation from inbox order by seq',
 )
-const ids = statement('test_ids', 'select id from inbox order by seq')
+const ids = nameStatement('test_ids', 'select id from inbox order by seq')
 
 const later: Judge = (event) =>
   event.id.startsWith('later') ? { kind: 'later', reason: 'dns_unavailable' } : undefined

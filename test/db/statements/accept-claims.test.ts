@@ -1,7 +1,7 @@
 // Proofs that count once: claimed by the commit that stores what they came with, for one of many who show them, for their time.
 
 import { expect, test } from 'vitest'
-import { statement } from '../../../src/db/client.ts'
+import { nameStatement } from '../../../src/db/client.ts'
 import { storeDrafts } from '../../../src/db/inbox.ts'
 import type { InboxDraft } from '../../../src/db/inbox-row.ts'
 import { createSweepStore, defaultRetention } from '../../../src/db/retention.ts'
@@ -10,10 +10,10 @@ import { aDraft } from '../../doubles/inbox-drafts.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 import { openTenantDb } from '../../setup/tenant-db.ts'
 
-const stored = statement('test_stored', 'select message_id as id from inbox order by seq')
-const claims = statement('test_claims', 'select inbox_id as id from proof_claims order by expires_at')
-const conversations = statement('test_conversations', 'select count(*)::int as count from conversations')
-const repeats = statement('test_repeats', 'select inbox_id as id, count, last_delivery_id as last from duplicates')
+const stored = nameStatement('test_stored', 'select message_id as id from inbox order by seq')
+const claims = nameStatement('test_claims', 'select inbox_id as id from proof_claims order by expires_at')
+const conversations = nameStatement('test_conversations', 'select count(*)::int as count from conversations')
+const repeats = nameStatement('test_repeats', 'select inbox_id as id, count, last_delivery_id as last from duplicates')
 const day = 86_400_000
 
 const proven = (id: string, keys: readonly string[], changes: Partial<InboxDraft> = {}): InboxDraft =>

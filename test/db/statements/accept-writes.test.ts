@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { RecordWrite } from '../../../src/contract/index.ts'
-import { type Database, statement } from '../../../src/db/client.ts'
+import { type Database, nameStatement } from '../../../src/db/client.ts'
 import { createEraseStore } from '../../../src/db/erase-person.ts'
 import { storeDrafts } from '../../../src/db/inbox.ts'
 import type { InboxDraft } from '../../../src/db/inbox-row.ts'
@@ -16,17 +16,17 @@ import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 import { openTenantDb } from '../../setup/tenant-db.ts'
 
 const ada = 'https://peer.test/ada'
-const calls = statement(
+const calls = nameStatement(
   'test_calls',
   'select client_id as "clientId", order_key as lane, state, reason, purpose, origin from outbox order by seq',
 )
-const lanes = statement('test_lanes', 'select order_key as lane, pending from send_lanes order by 1')
-const drifted = statement(
+const lanes = nameStatement('test_lanes', 'select order_key as lane, pending from send_lanes order by 1')
+const drifted = nameStatement(
   'test_drifted',
   `select l.order_key from send_lanes l where l.pending <> (
      select count(*) from outbox o where o.order_key = l.order_key and o.settled_at is null)`,
 )
-const aDayLater = statement('test_day_later', `update send_lanes set next_at = now() - interval '25 hours'`)
+const aDayLater = nameStatement('test_day_later', `update send_lanes set next_at = now() - interval '25 hours'`)
 
 const follow = (key: string): RecordWrite => ({ kind: 'put', family: 'follower', key, value: { key }, subject: ada })
 const unfollow = (key: string): RecordWrite => ({ kind: 'remove', family: 'follower', key })

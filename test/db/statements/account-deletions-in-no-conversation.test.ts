@@ -1,7 +1,7 @@
 // Farewells of people who took part in no conversation: found by an index, and nobody's receipts are walked for them.
 
 import { expect, test } from 'vitest'
-import { type Database, statement } from '../../../src/db/client.ts'
+import { type Database, nameStatement } from '../../../src/db/client.ts'
 import { storeDrafts } from '../../../src/db/inbox.ts'
 import type { InboxDraft } from '../../../src/db/inbox-row.ts'
 import { processAccountDeletions } from '../../../src/identity/erase.ts'
@@ -14,10 +14,13 @@ import { openTenantDb } from '../../setup/tenant-db.ts'
 
 const ada = 'https://peer.test/ada-canary'
 const bob = 'https://peer.test/bob-canary'
-const due = statement('test_due', 'update account_deletions set due_at = now()')
-const waiting = statement('test_waiting', 'select phase, after from account_deletions')
-const earlier = statement('test_earlier', `update inbox set received_at = received_at - interval '1 hour'`)
-const counted = statement('test_counted', `select detail from audit_log where action = 'forget' and outcome = 'done'`)
+const due = nameStatement('test_due', 'update account_deletions set due_at = now()')
+const waiting = nameStatement('test_waiting', 'select phase, after from account_deletions')
+const earlier = nameStatement('test_earlier', `update inbox set received_at = received_at - interval '1 hour'`)
+const counted = nameStatement(
+  'test_counted',
+  `select detail from audit_log where action = 'forget' and outcome = 'done'`,
+)
 
 const nothing = {
   kind: 'rejected_event',

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { claimAccountDeletion, reachAccountDeletion } from '../../../src/db/account-deletions.ts'
-import { type Database, statement } from '../../../src/db/client.ts'
+import { type Database, nameStatement } from '../../../src/db/client.ts'
 import { storeDrafts } from '../../../src/db/inbox.ts'
 import type { InboxDraft } from '../../../src/db/inbox-row.ts'
 import { claimTurns, completeTurn, openTurn } from '../../../src/db/turns.ts'
@@ -17,21 +17,21 @@ import { openTenantDb } from '../../setup/tenant-db.ts'
 
 const ada = 'https://peer.test/ada-canary'
 const bob = 'https://peer.test/bob-canary'
-const farewells = statement('test_farewells', 'select subject, phase, after, epoch::int from account_deletions')
-const due = statement('test_due', 'update account_deletions set due_at = now()')
-const audited = statement(
+const farewells = nameStatement('test_farewells', 'select subject, phase, after, epoch::int from account_deletions')
+const due = nameStatement('test_due', 'update account_deletions set due_at = now()')
+const audited = nameStatement(
   'test_audited',
   `select outcome, connection, principal_id as "principalId", inbox_id as "inboxId", detail from audit_log
    where action = 'forget' order by seq`,
 )
-const link = statement(
+const link = nameStatement(
   'test_link',
   `with met as (insert into principals (tenant, id, subject) values ('default', gen_random_uuid(), $1))
    insert into identity_links (tenant, subject, principal, created_by) values ('default', $1, $2, 'test')`,
 )
 
 /** What she says in a conversation with somebody else, and alone, and what is written down about both. */
-const written = statement(
+const written = nameStatement(
   'test_written',
   `
 with who as (select unnest(array['${ada}', '${bob}']) as name),
@@ -138,7 +138,7 @@ describeOnDatabase('a farewell', (database) => {
     await carryOut()
     expect(await tablesWith(database(), 'old words')).toEqual([])
     expect(await rowsWith(database(), 'new words')).toMatchObject({ messages: 2, inbox: 1 })
-    const waiting = statement('test_waiting', `select message_id as id from inbox where state = 'queued'`)
+    const waiting = nameStatement('test_waiting', `select message_id as id from inbox where state = 'queued'`)
     expect(await database().query(waiting, [])).toEqual([{ id: 'm9' }])
   })
 

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { createAttachmentStore } from '../../../src/db/attachments.ts'
-import { statement } from '../../../src/db/client.ts'
+import { nameStatement } from '../../../src/db/client.ts'
 import { createEraseStore } from '../../../src/db/erase-person.ts'
 import { createSweepStore } from '../../../src/db/retention.ts'
 import { deleteSession } from '../../../src/db/sessions.ts'
@@ -17,16 +17,16 @@ import { openTenantDb } from '../../setup/tenant-db.ts'
 const ada = 'loopback:ada'
 const bob = 'loopback:bob'
 const policy = { contentDays: 90, refusedHours: 24, receiptDays: 120, auditDays: 400, batch: 10 }
-const older = statement(
+const older = nameStatement(
   'test_older',
   `with s as (update sessions set last_activity_at = now() - interval '91 days')
    update attachments set used_at = now() - interval '91 days'`,
 )
-const unkept = statement(
+const unkept = nameStatement(
   'test_unkept',
   `update sessions set is_retained = false, status = 'closed', expires_at = now() - interval '1 second'`,
 )
-const rows = statement('test_rows', 'select count(*)::int as n from attachments')
+const rows = nameStatement('test_rows', 'select count(*)::int as n from attachments')
 
 describeOnDatabase('a file', (database) => {
   const store = () => createAttachmentStore(database(), 'default')
@@ -92,7 +92,7 @@ describeOnDatabase('a file', (database) => {
     await store().use([file.id], { inboxId, sessionId: null })
     expect(await objects()).toEqual([])
     const withdrawn = `update inbox set state = 'refused', reason = 'withdrawn', ended_at = now()`
-    await database().query(statement('test_withdrawn', withdrawn), [])
+    await database().query(nameStatement('test_withdrawn', withdrawn), [])
     expect(await objects()).toEqual([file.path])
   })
 

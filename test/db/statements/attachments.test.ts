@@ -1,7 +1,7 @@
 // Rows of files: one object per content, one descriptor per id, and an object goes when nobody refers to it, whoever races.
 import { expect, test } from 'vitest'
 import { type AttachmentStore, createAttachmentStore } from '../../../src/db/attachments.ts'
-import { type Database, statement } from '../../../src/db/client.ts'
+import { type Database, nameStatement } from '../../../src/db/client.ts'
 import { openPostgres } from '../../../src/db/postgres.ts'
 import { anUpload, begin, newUuid, pathOf, stored } from '../../doubles/uploads.ts'
 import { watchedDatabase } from '../../doubles/watched-database.ts'
@@ -10,9 +10,12 @@ import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 import { takeDatabase } from '../../setup/pooled-database.ts'
 
 const aged = (table: string, column: string) =>
-  statement('test_aged', `update ${table} set ${column} = ${column} - interval '25 hours'`)
-const blobs = statement('test_blobs', 'select status, count(*)::int as n from blobs group by status order by status')
-const audited = statement('test_audited', 'select action, outcome, actor, object_id as "objectId" from audit_log')
+  nameStatement('test_aged', `update ${table} set ${column} = ${column} - interval '25 hours'`)
+const blobs = nameStatement(
+  'test_blobs',
+  'select status, count(*)::int as n from blobs group by status order by status',
+)
+const audited = nameStatement('test_audited', 'select action, outcome, actor, object_id as "objectId" from audit_log')
 
 class Killed extends Error {}
 
@@ -76,7 +79,7 @@ describeOnDatabase('the attachment store', (database) => {
     const uploads = await Promise.all(shas.map((sha256) => begin(store(), anUpload({ attachmentId, sha256 }))))
     const finished = await Promise.all(uploads.map((upload) => store().finish(upload)))
     expect(new Set(finished.map(({ descriptor }) => descriptor.sha256)).size).toBe(1)
-    await database().query(statement('test_loose', 'update blobs set needs_check = true'), [])
+    await database().query(nameStatement('test_loose', 'update blobs set needs_check = true'), [])
     expect((await due()).map(({ path }) => path)).not.toContain(finished[0]?.descriptor.path)
     expect(await database().query(blobs, [])).toEqual([
       { status: 'deleting', n: 2 },
@@ -176,8 +179,8 @@ describeOnDatabase('the attachment store', (database) => {
   })
 })
 
-const locked = statement('test_locked', 'select 1 as locked from blobs where path = $1 for update')
-const waiting = statement(
+const locked = nameStatement('test_locked', 'select 1 as locked from blobs where path = $1 for update')
+const waiting = nameStatement(
   'test_waiting',
   `select count(*)::int as n from pg_stat_activity
    where datname = current_database() and wait_event_type = 'Lock' and query like '%tried_at = now()%'`,

@@ -3,12 +3,12 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { type AuditFilter, type AuditLine, type AuditPage, readAuditPage, recordAudit } from '../../../src/db/audit.ts'
-import { statement } from '../../../src/db/client.ts'
+import { nameStatement } from '../../../src/db/client.ts'
 import { createSweepStore } from '../../../src/db/retention.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 import { openTenantDb } from '../../setup/tenant-db.ts'
 
-const sql = (text: string) => statement('test_sql', text)
+const sql = (text: string) => nameStatement('test_sql', text)
 const policy = { contentDays: 90, refusedHours: 24, receiptDays: 120, auditDays: 400, batch: 10 }
 const made: AuditLine = { action: 'token.create', outcome: 'done', actor: 'operator:first token', objectId: 't1' }
 const admitted: AuditLine = {

@@ -1,15 +1,15 @@
 // A conversation is found under every name it was given: by those who joined, by whoever opened it, and by what we sent.
 
 import { expect, test } from 'vitest'
-import { statement } from '../../../src/db/client.ts'
+import { nameStatement } from '../../../src/db/client.ts'
 import { storeDrafts } from '../../../src/db/inbox.ts'
 import type { InboxDraft } from '../../../src/db/inbox-row.ts'
 import { aDraft } from '../../doubles/inbox-drafts.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 import { openTenantDb } from '../../setup/tenant-db.ts'
 
-const conversationOf = statement('test_conversation', 'select conversation_id as id from inbox where id = $1')
-const names = statement('test_names', 'select external_id as name from conversation_aliases order by 1')
+const conversationOf = nameStatement('test_conversation', 'select conversation_id as id from inbox where id = $1')
+const names = nameStatement('test_names', 'select external_id as name from conversation_aliases order by 1')
 
 describeOnDatabase('a conversation', (database) => {
   const accept = (...drafts: InboxDraft[]) => storeDrafts(openTenantDb(database()), drafts)

@@ -1,7 +1,7 @@
 // Forgetting at the store: only this tenant, only this person, in batches, and nothing that a holder can still write.
 
 import { expect, test } from 'vitest'
-import { type Database, statement } from '../../../src/db/client.ts'
+import { type Database, nameStatement } from '../../../src/db/client.ts'
 import { createEraseStore, type EraseStore } from '../../../src/db/erase-person.ts'
 import { storeDrafts } from '../../../src/db/inbox.ts'
 import { createSweepStore } from '../../../src/db/retention.ts'
@@ -18,9 +18,12 @@ import { openTenantDb } from '../../setup/tenant-db.ts'
 
 const ada = 'loopback:ada-canary'
 const bob = 'loopback:bob-canary'
-const conversations = statement('test_conversations', 'select count(*)::int as n from conversations')
-const anHourLater = statement('test_later', `update conversations set last_activity_at = now() - interval '2 hours'`)
-const link = statement(
+const conversations = nameStatement('test_conversations', 'select count(*)::int as n from conversations')
+const anHourLater = nameStatement(
+  'test_later',
+  `update conversations set last_activity_at = now() - interval '2 hours'`,
+)
+const link = nameStatement(
   'test_link',
   `insert into identity_links (tenant, subject, principal, created_by)
    values ($1, $2, $3, 'test') on conflict do nothing`,
@@ -40,7 +43,7 @@ describeOnDatabase('forgetting', (database) => {
     await database().query(link, ['another', 'phone:ada', 'mail:somebody-else'])
     const all = [ada, 'mail:ada', 'phone:ada'].toSorted()
     for (const name of all) expect(await store().namesOf(name)).toEqual(all)
-    const known = statement(
+    const known = nameStatement(
       'test_principal',
       `insert into principals (tenant, id, subject) values ('default', gen_random_uuid(), $1) returning id`,
     )
@@ -49,7 +52,7 @@ describeOnDatabase('forgetting', (database) => {
   })
 
   test('stays within its tenant, where somebody else goes by the same name', async () => {
-    const foreign = statement(
+    const foreign = nameStatement(
       'test_foreign',
       `with g as (insert into grants (tenant, id, subject, effect, source, created_by)
          values ('another', gen_random_uuid(), $1, 'allow', 'test', 'test'))
@@ -111,7 +114,10 @@ describeOnDatabase('forgetting', (database) => {
     }
     expect(pieces).toBeGreaterThan(3)
     expect(await tablesWith(database(), 'ada-canary')).toEqual([])
-    const outcomes = statement('test_outcomes', `select outcome from audit_log where action = 'forget' order by seq`)
+    const outcomes = nameStatement(
+      'test_outcomes',
+      `select outcome from audit_log where action = 'forget' order by seq`,
+    )
     const told = (await database().query<{ outcome: string }>(outcomes, [])).map(({ outcome }) => outcome)
     expect(told.at(-1)).toBe('done')
     expect(new Set(told)).toEqual(new Set(['begun', 'done']))
@@ -158,14 +164,14 @@ describeOnDatabase('forgetting', (database) => {
   })
 
   test('with whom they talked in threads of their own is forgotten, and nobody else’s is', async () => {
-    const keep = statement(
+    const keep = nameStatement(
       'test_threads',
       `insert into thread_agents (tenant, connection, external_id, agent)
        select 'default', 'test', '~' || length(who) || '~' || who || '~t1', 'demo' from unnest(array['${ada}', '${bob}', '${ada}2']) who`,
     )
     await database().query(keep, [])
     await forget(ada)
-    const left = statement('test_left', 'select external_id as name from thread_agents order by 1')
+    const left = nameStatement('test_left', 'select external_id as name from thread_agents order by 1')
     const names = (await database().query<{ name: string }>(left, [])).map(({ name }) => name)
     expect(names.toSorted()).toEqual([`~${bob.length}~${bob}~t1`, `~${ada.length + 1}~${ada}2~t1`].toSorted())
   })
@@ -173,7 +179,7 @@ describeOnDatabase('forgetting', (database) => {
   test('is counted beforehand as it is removed afterwards', async () => {
     await talk(database(), { subject: ada, conversation: 'c1', text: 'hello' })
     await talk(database(), { subject: bob, conversation: 'c2', text: 'hello' })
-    const written = statement(
+    const written = nameStatement(
       'test_written',
       `with decided as (insert into consents (tenant, id, operation, is_allowed, reason, session_id, audit)
          select s.tenant, gen_random_uuid(), 'store_transcript', false, 'test', s.id, '{}' from sessions s),

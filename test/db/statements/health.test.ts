@@ -1,7 +1,7 @@
 // Vital signs: exactly the books, whatever happens to a message, and read by index however long the tables are.
 
 import { expect, test } from 'vitest'
-import { type Database, statement } from '../../../src/db/client.ts'
+import { type Database, nameStatement } from '../../../src/db/client.ts'
 import { type HealthSample, sampleHealth } from '../../../src/db/health.ts'
 import { readHealthSample } from '../../../src/db/health-sample.ts'
 import { storeDrafts } from '../../../src/db/inbox.ts'
@@ -13,7 +13,7 @@ import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 import { openTenantDb } from '../../setup/tenant-db.ts'
 
 const keep = { contentDays: 9_999, refusedHours: 99_999, receiptDays: 9_999, auditDays: 9_999, batch: 10 }
-const run = (database: Database, text: string) => database.query(statement('test_change', text), [])
+const run = (database: Database, text: string) => database.query(nameStatement('test_change', text), [])
 
 /** The books as the signs have them, in the words of the view. */
 function booksOf(signs: readonly HealthSample[], connection: string): Record<string, number> {
@@ -85,7 +85,7 @@ describeOnDatabase('vital signs', (database) => {
     await run(database(), `update inbox set state = 'answered', ended_at = now()`)
     await Promise.all([1, 2, 3].map(() => createSweepStore(database(), 'default').sweep(keep)))
     const [left] = await database().query<{ left: number }>(
-      statement('test_left', 'select count(*)::int as left from counter_changes'),
+      nameStatement('test_left', 'select count(*)::int as left from counter_changes'),
       [],
     )
     expect(left).toEqual({ left: 0 })
@@ -150,7 +150,7 @@ describeOnDatabase('vital signs', (database) => {
   })
 
   test('come from partial indexes on a server, never from a whole table', async () => {
-    const explained = statement(
+    const explained = nameStatement(
       'test_explain',
       `explain (format json) ${readHealthSample.text.replaceAll('$1', "'default'").replaceAll(/\$[23]/g, '90')}`,
     )

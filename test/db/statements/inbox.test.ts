@@ -1,7 +1,7 @@
 // The inbox store: claimed once, placed in the right conversation, queued in one commit.
 
 import { describe, expect, test } from 'vitest'
-import { type Database, statement } from '../../../src/db/client.ts'
+import { type Database, nameStatement } from '../../../src/db/client.ts'
 import { storeDrafts } from '../../../src/db/inbox.ts'
 import type { InboxDraft } from '../../../src/db/inbox-row.ts'
 import { readLedger } from '../../../src/db/receipts.ts'
@@ -9,14 +9,14 @@ import { aDraft } from '../../doubles/inbox-drafts.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 import { openTenantDb } from '../../setup/tenant-db.ts'
 
-const conversationOf = statement('test_conversation', 'select conversation_id as id from inbox where id = $1')
-const lanes = statement('test_lanes', 'select pending from lanes order by pending desc')
-const rows = statement(
+const conversationOf = nameStatement('test_conversation', 'select conversation_id as id from inbox where id = $1')
+const lanes = nameStatement('test_lanes', 'select pending from lanes order by pending desc')
+const rows = nameStatement(
   'test_rows',
   'select message_id as "messageId", state, reason, is_flagged as flagged from inbox order by seq',
 )
-const kept = statement('test_kept', 'select message_id as "messageId", raw from inbox')
-const redeliveries = statement(
+const kept = nameStatement('test_kept', 'select message_id as "messageId", raw from inbox')
+const redeliveries = nameStatement(
   'test_redeliveries',
   'select inbox_id as id, count, last_delivery_id as "deliveryId" from duplicates',
 )
@@ -192,7 +192,7 @@ describeOnDatabase('the inbox', (database) => {
 })
 
 async function setReplyToken(database: Database, conversationId: string | undefined, token: string): Promise<void> {
-  const update = statement(
+  const update = nameStatement(
     'test_token',
     `update conversations set reply_token_hash = encode(sha256(convert_to($2, 'UTF8')), 'hex') where id = $1`,
   )

@@ -1,12 +1,12 @@
 // Accounts an app was installed into: found by their account alone, sealed at rest, erased when they end.
 import { expect, test } from 'vitest'
-import { type Database, statement } from '../../../src/db/client.ts'
+import { type Database, nameStatement } from '../../../src/db/client.ts'
 import { createInstallations } from '../../../src/db/installations.ts'
 import { createSeal } from '../../../src/gateway/seal.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
-const rows = statement('test_rows', 'select id, channel, status, sealed_credentials::text as kept from connections')
-const swap = statement(
+const rows = nameStatement('test_rows', 'select id, channel, status, sealed_credentials::text as kept from connections')
+const swap = nameStatement(
   'test_swap',
   `update connections c set sealed_credentials = (select o.sealed_credentials from connections o where o.id <> c.id limit 1)`,
 )

@@ -1,7 +1,7 @@
 // Migrations: safe when replicas start together, and never while an older release still needs the old schema.
 import { readMigrationFiles } from 'drizzle-orm/migrator'
 import { expect, test } from 'vitest'
-import { statement } from '../../../src/db/client.ts'
+import { nameStatement } from '../../../src/db/client.ts'
 import { migrate } from '../../../src/db/migrate.ts'
 import { openPostgres } from '../../../src/db/postgres.ts'
 import { migrationsFolder } from '../../setup/cloned-database.ts'
@@ -14,11 +14,11 @@ const total = readMigrationFiles({ migrationsFolder }).length
 const beforeFirstRelease = 1_794_876_492_005
 
 const pretend = (madeAt: number, isCompatible: boolean) =>
-  statement(
+  nameStatement(
     'test_pretend',
     `insert into parley_migrations (made_at, is_compatible) values (${madeAt}, ${isCompatible})`,
   )
-const forget = statement(
+const forget = nameStatement(
   'test_forget',
   `delete from parley_migrations where made_at > 9000000000000 or made_at = ${beforeFirstRelease}`,
 )

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { textOf } from '../../../src/contract/index.ts'
-import { type Database, statement } from '../../../src/db/client.ts'
+import { type Database, nameStatement } from '../../../src/db/client.ts'
 import { addGrant } from '../../../src/db/grants.ts'
 import { approvePairing, listPairings, rejectPairing, sweepPairings } from '../../../src/db/pairings.ts'
 import { openPostgres } from '../../../src/db/postgres.ts'
@@ -17,8 +17,8 @@ import { describeOnPostgres, type TestDatabase } from '../../setup/databases.ts'
 import { takeDatabase } from '../../setup/pooled-database.ts'
 import { openTenantDb } from '../../setup/tenant-db.ts'
 
-const fates = statement('test_fates', 'select message_id as id, state, reason from inbox order by seq')
-const grantCount = statement('test_grants', 'select count(*)::int as count from grants')
+const fates = nameStatement('test_fates', 'select message_id as id, state, reason from inbox order by seq')
+const grantCount = nameStatement('test_grants', 'select count(*)::int as count from grants')
 const by = { name: 'operator:test', subject: null }
 const subject = 'loopback:eve'
 const allow = { subject, effect: 'allow', role: null, connection: null, agent: null, workspaceId: null } as const
@@ -83,10 +83,10 @@ describeOnPostgres('a decision about a stranger', (adminUrl) => {
     gateway.stop()
     await vendor.close()
     await database.transaction(async (sql) => {
-      await sql.query(statement('test_retention', `select set_config('parley.retention', 'on', true)`), [])
+      await sql.query(nameStatement('test_retention', `select set_config('parley.retention', 'on', true)`), [])
       const tables =
         'inbox, lanes, turns, conversations, conversation_aliases, outbox, send_lanes, pairings, grants, audit_log'
-      await sql.query(statement('test_empty', `truncate ${tables}`), [])
+      await sql.query(nameStatement('test_empty', `truncate ${tables}`), [])
     })
   })
 

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { statement } from '../../../src/db/client.ts'
+import { nameStatement } from '../../../src/db/client.ts'
 import {
   countPendingActions,
   findPendingActions,
@@ -25,8 +25,8 @@ const chatOperator: Resolver = { name: 'test:olga', isOperator: true, isInChat: 
 const accepted = { status: 'accepted' } as const
 const rejected = { status: 'rejected' } as const
 
-const overdue = statement('test_overdue', `update pending_actions set expires_at = now() - interval '1 s'`)
-const due = statement('test_due', `update timers set due_at = now() - interval '1 s'`)
+const overdue = nameStatement('test_overdue', `update pending_actions set expires_at = now() - interval '1 s'`)
+const due = nameStatement('test_due', `update timers set due_at = now() - interval '1 s'`)
 
 describeOnDatabase('pending actions', (database) => {
   const store = () => openTenantDb(database())

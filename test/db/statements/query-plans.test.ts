@@ -2,7 +2,7 @@
 import { beforeAll, expect, test } from 'vitest'
 import { acceptOnce, acceptWithMore } from '../../../src/db/accept.ts'
 import { claimAccountDeletionSql } from '../../../src/db/account-deletions.ts'
-import { type Statement, statement } from '../../../src/db/client.ts'
+import { nameStatement, type Statement } from '../../../src/db/client.ts'
 import { strayStatements } from '../../../src/db/erase-traces.ts'
 import { openRoomTurn, openTurnSql } from '../../../src/db/open-turn.ts'
 import { settleSendSql, startSendSql } from '../../../src/db/outbox.ts'
@@ -51,7 +51,7 @@ const wide = /Index Cond: \(*(\w+\.)?tenant = [^()]*\)( AND \((\w+\.)?connection
 type PlanLine = { readonly 'QUERY PLAN': string }
 
 /** Tables that were emptied keep their pages, and plans are made by those: these never held anything. */
-const neverFilled = statement(
+const neverFilled = nameStatement(
   'test_never_filled',
   `do $$ begin
      perform set_config('parley.retention', 'on', true);
@@ -68,10 +68,10 @@ describeOnDatabase('a plan for empty tables', (database) => {
     const count = Math.max(...[...text.matchAll(/\$(\d+)/g)].map((each) => Number(each[1])))
     const nulls = new Array(count).fill('null').join(', ')
     return database().transaction(async (sql) => {
-      await sql.query(statement('keep_plan', `set local plan_cache_mode = 'force_generic_plan'`), [])
-      await sql.query(statement('prepare', `prepare ${name} as ${text}`), [])
-      const plan = await sql.query<PlanLine>(statement('explain', `explain execute ${name}(${nulls})`), [])
-      await sql.query(statement('deallocate', `deallocate ${name}`), [])
+      await sql.query(nameStatement('keep_plan', `set local plan_cache_mode = 'force_generic_plan'`), [])
+      await sql.query(nameStatement('prepare', `prepare ${name} as ${text}`), [])
+      const plan = await sql.query<PlanLine>(nameStatement('explain', `explain execute ${name}(${nulls})`), [])
+      await sql.query(nameStatement('deallocate', `deallocate ${name}`), [])
       return plan.map((row) => row['QUERY PLAN'])
     })
   }

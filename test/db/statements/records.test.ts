@@ -1,12 +1,12 @@
 // Records of a connection: there until they are removed, listed in pages, gone with whom they are about.
 import { expect, test } from 'vitest'
-import { type Database, statement } from '../../../src/db/client.ts'
+import { type Database, nameStatement } from '../../../src/db/client.ts'
 import { createEraseStore } from '../../../src/db/erase-person.ts'
 import { createRecords } from '../../../src/db/records.ts'
 import { watchedDatabase } from '../../doubles/watched-database.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
-const rows = statement('test_records', 'select key, subject from channel_records order by key')
+const rows = nameStatement('test_records', 'select key, subject from channel_records order by key')
 const recordsOf = (database: Database, { tenant = 'default', connection = 'loop/main' } = {}) =>
   createRecords(database, { tenant, connection })
 

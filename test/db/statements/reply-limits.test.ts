@@ -2,7 +2,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { spendReplies } from '../../../src/db/reply-limits.ts'
+import { countReplyAgainstLimits } from '../../../src/db/reply-limits.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 import { openTenantDb } from '../../setup/tenant-db.ts'
 
@@ -24,8 +24,8 @@ describeOnDatabase('limits of answers', (database) => {
     let other: Promise<readonly unknown[]> = Promise.resolve([])
     await database().transaction(async (sql) => {
       const one = openTenantDb({ ...database(), ...sql }, 'default')
-      expect(await spendReplies(one, ask())).toEqual([])
-      other = spendReplies(openTenantDb(database(), 'default'), ask())
+      expect(await countReplyAgainstLimits(one, ask())).toEqual([])
+      other = countReplyAgainstLimits(openTenantDb(database(), 'default'), ask())
       // It has looked, and waits for what is not committed yet.
       await delay(300)
     })

@@ -1,6 +1,6 @@
 // A new sealing key while the gateway works: every sealed row opens at every moment, and in the end all of them by the new key.
 import { beforeEach, expect, test } from 'vitest'
-import { statement } from '../../../src/db/client.ts'
+import { nameStatement } from '../../../src/db/client.ts'
 import { createInstallations } from '../../../src/db/installations.ts'
 import { createOwnKeyStore, markOwnKeyStale } from '../../../src/db/own-keys.ts'
 import { resealEverySecret, sealedTables } from '../../../src/db/reseal.ts'
@@ -14,22 +14,22 @@ const keyA = new Uint8Array(32).fill(1)
 const keyB = new Uint8Array(32).fill(2)
 const tenant = 'default'
 const connection = 'loop/main'
-const makeTask = statement(
+const makeTask = nameStatement(
   'test_make_task',
   `insert into tasks (id, tenant, connection, agent, context_id, conversation_id, state, dialect) values ($1::uuid, 'default', $2, 'demo', 'c', $1::uuid, 'working', '1.0')`,
 )
-const putPush = statement(
+const putPush = nameStatement(
   'test_put_push',
   `insert into push_configs (tenant, task_id, id, url, sealed_secrets, dialect) values ('default', $1::uuid, 'p1', 'https://x.example', $2::text::jsonb, '1.0')`,
 )
-const readPush = statement('test_read_push', `select sealed_secrets #>> '{}' as sealed from push_configs`)
-const sealedColumns = statement(
+const readPush = nameStatement('test_read_push', `select sealed_secrets #>> '{}' as sealed from push_configs`)
+const sealedColumns = nameStatement(
   'test_sealed_columns',
   `select table_name as name, column_name as column from information_schema.columns
    where table_schema = 'public' and (column_name like '%sealed%' or table_name in ('signing_keys') and column_name = 'secret'
      or table_name = 'ttl_entries' and column_name = 'value')`,
 )
-const others = statement(
+const others = nameStatement(
   'test_others',
   `select (select count(*) from connections where sealed_credentials::text like '%v1.' || $1 || '.%')
    + (select count(*) from ttl_entries where value::text like '%v1.' || $1 || '.%')
@@ -208,7 +208,7 @@ describeOnDatabase('rows that are sealed', (database) => {
   })
 })
 
-const older = statement(
+const older = nameStatement(
   'test_older',
   `update connections set sealed_credentials = sealed_credentials || jsonb_build_object('since', now() - interval '1 minute') where id like '%#n'`,
 )

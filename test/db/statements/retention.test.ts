@@ -1,7 +1,7 @@
 // Retention and drift: content goes, receipts and their keys stay; a lane that miscounts is corrected and reported.
 
 import { expect, test } from 'vitest'
-import { statement } from '../../../src/db/client.ts'
+import { nameStatement } from '../../../src/db/client.ts'
 import { sampleHealth } from '../../../src/db/health.ts'
 import { storeDrafts } from '../../../src/db/inbox.ts'
 import { createSweepStore, sweepOnce } from '../../../src/db/retention.ts'
@@ -12,8 +12,8 @@ import { openTenantDb } from '../../setup/tenant-db.ts'
 
 const policy = { contentDays: 90, refusedHours: 24, receiptDays: 120, auditDays: 400, batch: 10 }
 const age = (days: number) =>
-  statement('test_age', `update inbox set state = 'answered', ended_at = now() - interval '${days} days'`)
-const kept = statement('test_kept', 'select message is null as forgotten, raw is null as bare from inbox')
+  nameStatement('test_age', `update inbox set state = 'answered', ended_at = now() - interval '${days} days'`)
+const kept = nameStatement('test_kept', 'select message is null as forgotten, raw is null as bare from inbox')
 
 describeOnDatabase('the sweeper', (database) => {
   const accept = () => storeDrafts(openTenantDb(database()), [aDraft()])
@@ -39,15 +39,15 @@ describeOnDatabase('the sweeper', (database) => {
     await database().query(age(121), [])
     await sweep()
     expect(await database().query(kept, [])).toEqual([])
-    expect(await database().query(statement('test_counts', 'select 1 from duplicates'), [])).toEqual([])
+    expect(await database().query(nameStatement('test_counts', 'select 1 from duplicates'), [])).toEqual([])
   })
 
   test('forgets with whom a thread talked once nobody can mean it any more', async () => {
     const threads = `insert into thread_agents (tenant, connection, external_id, agent, updated_at)
       select 'default', 'test', name, 'demo', now() - days * interval '1 day' from (values ('old', 121), ('new', 119)) t(name, days)`
-    await database().query(statement('test_threads', threads), [])
+    await database().query(nameStatement('test_threads', threads), [])
     await sweep()
-    const left = await database().query(statement('test_left', 'select external_id as name from thread_agents'), [])
+    const left = await database().query(nameStatement('test_left', 'select external_id as name from thread_agents'), [])
     expect(left).toEqual([{ name: 'new' }])
   })
 
@@ -62,7 +62,7 @@ describeOnDatabase('the sweeper', (database) => {
   }
   const withContent = async () => {
     const asked = `select count(*)::int as count from inbox where ended_at is not null and message is not null`
-    return (await database().query<{ count: number }>(statement('test_content', asked), []))[0]?.count
+    return (await database().query<{ count: number }>(nameStatement('test_content', asked), []))[0]?.count
   }
   const overdue = async () => {
     const signs = await sampleHealth(openTenantDb(database(), 'default'), policy)
@@ -91,7 +91,7 @@ describeOnDatabase('the sweeper', (database) => {
     await pile(20, 91)
     await database().transaction(async (other) => {
       await other.query(
-        statement('test_hold', `select id from inbox where ended_at is not null limit 7 for update`),
+        nameStatement('test_hold', `select id from inbox where ended_at is not null limit 7 for update`),
         [],
       )
       expect(await createSweepStore(database(), 'default').sweep(usual)).toBe(13)
@@ -119,7 +119,7 @@ describeOnDatabase('the sweeper', (database) => {
     const errors: string[] = []
     const quiet = () => {}
     await accept()
-    await database().query(statement('test_drift', 'update lanes set pending = 0'), [])
+    await database().query(nameStatement('test_drift', 'update lanes set pending = 0'), [])
     await sweepOnce(
       createSweepStore(database(), 'default'),
       { ...policy, idleMs: 60_000 },
@@ -130,6 +130,8 @@ describeOnDatabase('the sweeper', (database) => {
       },
     )
     expect(errors).toEqual(['lane_drift_corrected'])
-    expect(await database().query(statement('test_pending', 'select pending from lanes'), [])).toEqual([{ pending: 1 }])
+    expect(await database().query(nameStatement('test_pending', 'select pending from lanes'), [])).toEqual([
+      { pending: 1 },
+    ])
   })
 })

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { QueuedCall } from '../../../src/contract/delivery.ts'
-import { statement } from '../../../src/db/client.ts'
+import { nameStatement } from '../../../src/db/client.ts'
 import { storeDrafts } from '../../../src/db/inbox.ts'
 import { claimSends } from '../../../src/db/outbox.ts'
 import { rowVersion } from '../../../src/db/row-version.ts'
@@ -16,18 +16,18 @@ import { openTenantDb } from '../../setup/tenant-db.ts'
 
 /** Pretends that a release of another version wrote these rows. */
 const rewrite = (table: 'inbox' | 'turns' | 'outbox', version: number, where = 'true') =>
-  statement('test_rewrite', `update ${table} set v = ${version} where ${where}`)
-const expire = statement('test_expire', "update lanes set lease_until = now() - interval '1 second'")
-const versions = statement(
+  nameStatement('test_rewrite', `update ${table} set v = ${version} where ${where}`)
+const expire = nameStatement('test_expire', "update lanes set lease_until = now() - interval '1 second'")
+const versions = nameStatement(
   'test_versions',
   'select (select min(v) from inbox) as inbox, (select min(v) from turns) as turns, (select min(v) from outbox) as outbox',
 )
-const addSignal = statement(
+const addSignal = nameStatement(
   'test_signal',
   `insert into signals (id, tenant, conversation_id, kind, name, payload, state)
    select gen_random_uuid(), tenant, conversation_id, 'timer', 'tea', '{}', 'queued' from lanes`,
 )
-const attempts = statement('test_attempts', 'select attempt from turns')
+const attempts = nameStatement('test_attempts', 'select attempt from turns')
 const [older, newer] = [rowVersion - 1, rowVersion + 1]
 
 describeOnDatabase('rows of another release', (database) => {
@@ -114,7 +114,7 @@ describeOnDatabase('rows of another release', (database) => {
 
   test('do not stop a lane without any row from being repaired', async () => {
     await fill('c1.a')
-    await database().query(statement('test_forget', 'delete from inbox'), [])
+    await database().query(nameStatement('test_forget', 'delete from inbox'), [])
     const [lane] = await claimTurns(turns(), 1)
     expect(await repairLane(turns(), lane ?? neverHeld)).toBe(true)
   })

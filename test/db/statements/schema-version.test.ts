@@ -1,15 +1,15 @@
 // A runtime that never migrates works only on the schema of its own release.
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { statement } from '../../../src/db/client.ts'
+import { nameStatement } from '../../../src/db/client.ts'
 import { migrate } from '../../../src/db/migrate.ts'
 import { openPostgres } from '../../../src/db/postgres.ts'
 import { requireSchema } from '../../../src/db/schema-version.ts'
 import { createPostgresDatabase, describeOnPostgres } from '../../setup/databases.ts'
 
 const folder = fileURLToPath(new URL('../../../drizzle', import.meta.url))
-const add = statement('test_add', 'insert into parley_migrations (made_at, is_compatible) values ($1, $2)')
-const forget = statement(
+const add = nameStatement('test_add', 'insert into parley_migrations (made_at, is_compatible) values ($1, $2)')
+const forget = nameStatement(
   'test_forget',
   'delete from parley_migrations where made_at = (select max(made_at) from parley_migrations)',
 )

@@ -2,11 +2,11 @@
 import { getTableName, is } from 'drizzle-orm'
 import { getTableConfig, PgTable } from 'drizzle-orm/pg-core'
 import { expect, test } from 'vitest'
-import { statement } from '../../../src/db/client.ts'
+import { nameStatement } from '../../../src/db/client.ts'
 import * as schema from '../../../src/db/schema.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
-const columns = statement(
+const columns = nameStatement(
   'test_columns',
   `select c.table_name as "table", c.column_name as "column" from information_schema.columns c
    join information_schema.tables t using (table_schema, table_name)

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { textOf } from '../../../src/contract/index.ts'
-import { statement } from '../../../src/db/client.ts'
+import { nameStatement } from '../../../src/db/client.ts'
 import { readLedger } from '../../../src/db/receipts.ts'
 import { deleteSession, listSessions } from '../../../src/db/sessions.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../../doubles/test-gateway.ts'
@@ -11,7 +11,7 @@ import { startVendorStub, type VendorStub } from '../../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 import { openTenantDb } from '../../setup/tenant-db.ts'
 
-const tables = statement(
+const tables = nameStatement(
   'test_tables',
   "select tablename as name from pg_tables where schemaname = 'public' order by tablename",
 )
@@ -45,7 +45,7 @@ describeOnDatabase('a deleted session', (database) => {
   const tablesWith = async (text: string) => {
     const names = (await database().query<{ name: string }>(tables, [])).map(({ name }) => name)
     const holds = async (name: string) => {
-      const search = statement('test_search', `select 1 as hit from "${name}" t where t::text like $1 limit 1`)
+      const search = nameStatement('test_search', `select 1 as hit from "${name}" t where t::text like $1 limit 1`)
       return (await database().query(search, [`%${text}%`])).length > 0
     }
     const found = []

@@ -1,7 +1,7 @@
 // Waking between replicas: a NOTIFY says which pump has work, and its own sender leaves it alone.
 
 import { expect, test } from 'vitest'
-import { type Database, statement, type WakingWork } from '../../../src/db/client.ts'
+import { type Database, nameStatement, type WakingWork } from '../../../src/db/client.ts'
 import { storeDrafts } from '../../../src/db/inbox.ts'
 import { openPostgres } from '../../../src/db/postgres.ts'
 import { aDraft } from '../../doubles/inbox-drafts.ts'
@@ -10,8 +10,8 @@ import { takeDatabase } from '../../setup/pooled-database.ts'
 import { openTenantDb } from '../../setup/tenant-db.ts'
 
 /** What an older release says. */
-const sayNothing = statement('test_notify', `select pg_notify('parley_wake', '')`)
-const say = statement('test_notify', `select pg_notify('parley_wake', $1::text)`)
+const sayNothing = nameStatement('test_notify', `select pg_notify('parley_wake', '')`)
+const say = nameStatement('test_notify', `select pg_notify('parley_wake', $1::text)`)
 
 type Ear = { readonly database: Database; readonly heard: (WakingWork | 'anything')[] }
 

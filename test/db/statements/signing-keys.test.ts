@@ -1,16 +1,16 @@
 // Keys of handles: one for all replicas, an hour of grace after a change, and a line that says who changed it.
 import { expect, test } from 'vitest'
-import { statement } from '../../../src/db/client.ts'
+import { nameStatement } from '../../../src/db/client.ts'
 import { createSigningKeys } from '../../../src/db/signing-keys.ts'
 import { createSeal } from '../../../src/gateway/seal.ts'
 import { newUuid } from '../../doubles/uploads.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 const later = (span: string) =>
-  statement('test_later', `update signing_keys set retired_at = retired_at - interval '${span}'`)
-const stored = statement('test_stored', 'select secret from signing_keys')
-const moved = statement('test_moved', 'update signing_keys set id = $1::uuid where id = $2::uuid')
-const audited = statement('test_audited', 'select action, actor from audit_log')
+  nameStatement('test_later', `update signing_keys set retired_at = retired_at - interval '${span}'`)
+const stored = nameStatement('test_stored', 'select secret from signing_keys')
+const moved = nameStatement('test_moved', 'update signing_keys set id = $1::uuid where id = $2::uuid')
+const audited = nameStatement('test_audited', 'select action, actor from audit_log')
 
 describeOnDatabase('signing keys', (database) => {
   const keys = (tenant = 'default') =>

@@ -1,10 +1,10 @@
 // What is written down about a sender, as it comes with the message: what counts here is never crowded out by what does not.
 import { expect, test } from 'vitest'
-import { statement } from '../../../src/db/client.ts'
+import { nameStatement } from '../../../src/db/client.ts'
 import { hold } from '../../doubles/stored-sessions.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
-const block = statement(
+const block = nameStatement(
   'test_block',
   `insert into grants (tenant, id, subject, effect, connection, source, created_by)
    select 'default', gen_random_uuid(), 'test:ada', 'deny', $1, 'operator', 'test' from generate_series(1, $2::int)`,

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { statement } from '../../../src/db/client.ts'
+import { nameStatement } from '../../../src/db/client.ts'
 import { sampleHealth } from '../../../src/db/health.ts'
 import { storeDrafts } from '../../../src/db/inbox.ts'
 import { expireLanes } from '../../../src/db/open-turn.ts'
@@ -14,8 +14,8 @@ import { silentEnd } from '../../doubles/turn-result.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 import { openTenantDb } from '../../setup/tenant-db.ts'
 
-const expire = statement('test_expire', "update lanes set lease_until = now() - interval '1 second'")
-const crashesOf = statement('test_crashes', 'select cardinality(crash_epochs) as crashes from turns where id = $1')
+const expire = nameStatement('test_expire', "update lanes set lease_until = now() - interval '1 second'")
+const crashesOf = nameStatement('test_crashes', 'select cardinality(crash_epochs) as crashes from turns where id = $1')
 
 describeOnDatabase('a turn whose holder is gone', (database) => {
   const process = (holder: string) => {

@@ -1,12 +1,12 @@
 // Long lists of tasks: read from an index, whatever the table holds.
 import { expect, test } from 'vitest'
 import type { TaskPage } from '../../../src/contract/tasks.ts'
-import { statement } from '../../../src/db/client.ts'
+import { nameStatement } from '../../../src/db/client.ts'
 import { createTaskStore, listContextTasks, listTasks } from '../../../src/db/tasks.ts'
 import { createSeal } from '../../../src/gateway/seal.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
-const fill = statement(
+const fill = nameStatement(
   'test_fill',
   `insert into tasks (id, tenant, connection, agent, owner, context_id, conversation_id, state, state_at, dialect, status_message)
    select gen_random_uuid(), 'default', 'peer/main', 'demo', 'test:' || (n % 2), 'c' || n, gen_random_uuid(), 'completed',
@@ -18,7 +18,7 @@ function lastOf({ tasks }: TaskPage): { readonly stateAt: string; readonly id: s
   return { stateAt, id }
 }
 
-const analyze = statement('test_analyze', 'analyze tasks')
+const analyze = nameStatement('test_analyze', 'analyze tasks')
 
 describeOnDatabase('a list of ten thousand tasks', (database) => {
   test('TA-19 is read from its index without sorting, and counted up to its limit', async () => {
@@ -39,7 +39,7 @@ describeOnDatabase('a list of ten thousand tasks', (database) => {
     ] as const) {
       const given = [...`${params}, ${more}, null, null, null, null, 50`.split(', ')]
       const filled = text.replace(/\$(\d+)/g, (_, number: string) => given[Number(number) - 1] ?? 'null')
-      const shown = JSON.stringify(await database().query(statement('test_plan', `explain ${filled}`), []))
+      const shown = JSON.stringify(await database().query(nameStatement('test_plan', `explain ${filled}`), []))
       expect(shown).toContain(index)
       if (index === 'tasks_listed') expect(shown).not.toContain('Sort')
     }
@@ -62,7 +62,7 @@ describeOnDatabase('a list of ten thousand tasks', (database) => {
     ]
     const filled = listTasks.text.replace(/\$(\d+)/g, (_, number: string) => params[Number(number) - 1] ?? 'null')
     const plan = await database().query<{ readonly 'QUERY PLAN': string }>(
-      statement('test_plan', `explain ${filled}`),
+      nameStatement('test_plan', `explain ${filled}`),
       [],
     )
     const lines = plan.map((row) => row['QUERY PLAN'])

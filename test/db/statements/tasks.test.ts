@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { TaskState } from '../../../src/contract/index.ts'
-import { type Database, statement } from '../../../src/db/client.ts'
+import { type Database, nameStatement } from '../../../src/db/client.ts'
 import { storeDrafts } from '../../../src/db/inbox.ts'
 import type { DraftTask } from '../../../src/db/inbox-row.ts'
 import { createTaskStore } from '../../../src/db/tasks.ts'
@@ -24,10 +24,10 @@ const said = (text: string) => ({
   status: 'completed' as const,
   parts: [{ kind: 'text' as const, mime: 'text/plain' as const, content: text }],
 })
-const lanes = statement('test_lanes', 'select pending from lanes')
-const inboxStates = statement('test_states', 'select state, reason from inbox order by seq')
-const calls = statement('test_calls', "select call from outbox where purpose = 'push' order by seq")
-const sendLanes = statement('test_send_lanes', 'select order_key as "orderKey", pending from send_lanes')
+const lanes = nameStatement('test_lanes', 'select pending from lanes')
+const inboxStates = nameStatement('test_states', 'select state, reason from inbox order by seq')
+const calls = nameStatement('test_calls', "select call from outbox where purpose = 'push' order by seq")
+const sendLanes = nameStatement('test_send_lanes', 'select order_key as "orderKey", pending from send_lanes')
 
 const storeOf = (database: Database) =>
   createTaskStore(database, {

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { claimControlLanes, claimLanes } from '../../../src/db/claim-lanes.ts'
-import { type Database, statement } from '../../../src/db/client.ts'
+import { type Database, nameStatement } from '../../../src/db/client.ts'
 import { readTimelineFacts, searchNewestTimelines, searchTimelines } from '../../../src/db/explain.ts'
 import { sampleHealth } from '../../../src/db/health.ts'
 import { storeDrafts } from '../../../src/db/inbox.ts'
@@ -24,7 +24,7 @@ import { createSweepStore } from '../../../src/db/retention.ts'
 import { cancelRun, findRuns, listRuns } from '../../../src/db/runs.ts'
 import { deleteSession, findSession } from '../../../src/db/sessions.ts'
 import { createTranscriptStore, fireDueTimers, fireTimers } from '../../../src/db/transcripts.ts'
-import { claimControlTurns, claimTurns, readNextDueMs } from '../../../src/db/turns.ts'
+import { claimControlTurns, claimTurns, readMsUntilNextDue } from '../../../src/db/turns.ts'
 import { aDraft } from '../../doubles/inbox-drafts.ts'
 import { anAction, pauseTurn } from '../../doubles/paused-turn.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
@@ -51,8 +51,8 @@ describeOnDatabase('two tenants in one database', (database) => {
     await accept('globex')
     expect(await claimTurns(openTenantDb(database(), lease('acme')), 10)).toEqual([])
     expect(await claimControlTurns(openTenantDb(database(), lease('acme')), 10)).toEqual([])
-    expect(await readNextDueMs(openTenantDb(database(), 'acme'))).toBeUndefined()
-    expect(await readNextDueMs(openTenantDb(database(), 'globex'))).toBe(0)
+    expect(await readMsUntilNextDue(openTenantDb(database(), 'acme'))).toBeUndefined()
+    expect(await readMsUntilNextDue(openTenantDb(database(), 'globex'))).toBe(0)
     expect(await claimTurns(openTenantDb(database(), lease('globex')), 10)).toMatchObject([{ tenant: 'globex' }])
   })
 
@@ -96,7 +96,7 @@ describeOnDatabase('two tenants in one database', (database) => {
     const policy = { contentDays: 0, refusedHours: 0, receiptDays: 0, auditDays: 0, batch: 100 }
     await accept('acme', { state: 'ignored' })
     await accept('globex', { state: 'ignored' })
-    await database().query(statement('test_age', "update inbox set ended_at = now() - interval '1 hour'"), [])
+    await database().query(nameStatement('test_age', "update inbox set ended_at = now() - interval '1 hour'"), [])
     const signs = await sampleHealth(openTenantDb(database(), 'acme'), policy)
     expect(signs.filter(({ kind }) => kind === 'message')).toMatchObject([{ total: 1 }])
     expect(await createSweepStore(database(), 'acme').sweep(policy)).toBeGreaterThan(0)
@@ -115,7 +115,7 @@ describeOnDatabase('two tenants in one database', (database) => {
 
   test('a lane that disagrees with its rows is corrected by its own tenant', async () => {
     await accept('globex')
-    await database().query(statement('test_drift', 'update lanes set pending = 7'), [])
+    await database().query(nameStatement('test_drift', 'update lanes set pending = 7'), [])
     expect(await createSweepStore(database(), 'acme').correctDrift(10)).toBe(0)
     expect(await createSweepStore(database(), 'globex').correctDrift(10)).toBe(1)
   })
@@ -126,7 +126,7 @@ describeOnDatabase('two tenants in one database', (database) => {
     [claimSendsSql, 'send_lanes_due'],
     [fireTimers, 'timers_due'],
   ])('$name finds the work of a tenant by its index, in the order it is due', async (claim, index) => {
-    const explained = statement('test_explain', `explain (generic_plan, format json) ${claim.text}`)
+    const explained = nameStatement('test_explain', `explain (generic_plan, format json) ${claim.text}`)
     const [plan] = await database().query<{ 'QUERY PLAN': unknown }>(explained, [])
     const text = JSON.stringify(plan)
     expect(text).toContain(`"Index Name":"${index}"`)
@@ -135,7 +135,7 @@ describeOnDatabase('two tenants in one database', (database) => {
   })
 })
 
-const unkept = statement(
+const unkept = nameStatement(
   'test_unkept',
   `with lane as (
      insert into lanes (conversation_id, tenant, connection, pending) values ($1, 'globex', 'test', 0) returning 1)
@@ -144,17 +144,17 @@ const unkept = statement(
 )
 
 /** Its pairing is gone: whoever comes round decides about it anew. */
-const heldMessage = statement(
+const heldMessage = nameStatement(
   'test_held',
   `insert into inbox (id, tenant, connection, dedupe_key, content_hash, v, kind, agent, state, conversation_id, pairing_id, trace_id)
    values ($1, 'globex', 'test', 'k', 'h', 1, 'message', 'demo', 'held', $1, $1, 't')`,
 )
 
 /** Only what stands in a conversation can be driven again. */
-const inConversation = statement('test_place', 'update inbox set conversation_id = id where id = $1')
+const inConversation = nameStatement('test_place', 'update inbox set conversation_id = id where id = $1')
 
 const callOf = (tenant: string, state = 'queued') =>
-  statement(
+  nameStatement(
     'test_call',
     `with call as (
        insert into outbox (id, tenant, connection, origin, ordinal, order_key, "primary", purpose, v, call, client_id, state,
@@ -166,7 +166,7 @@ const callOf = (tenant: string, state = 'queued') =>
   )
 
 async function sessionOf(database: Database, turnId: string): Promise<{ sessionId: string }> {
-  const find = statement('test_session', 'select session_id as "sessionId" from turns where id = $1')
+  const find = nameStatement('test_session', 'select session_id as "sessionId" from turns where id = $1')
   const [row] = await database.query<{ sessionId: string }>(find, [turnId])
   return row ?? { sessionId: '' }
 }

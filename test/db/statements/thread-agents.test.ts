@@ -1,15 +1,15 @@
 // Which of several agents takes a message, decided inside the accept statement: by what it amends, by its thread, by itself.
 
 import { expect, test } from 'vitest'
-import { statement } from '../../../src/db/client.ts'
+import { nameStatement } from '../../../src/db/client.ts'
 import { storeDrafts } from '../../../src/db/inbox.ts'
 import type { DraftRouting, InboxDraft } from '../../../src/db/inbox-row.ts'
 import { aDraft } from '../../doubles/inbox-drafts.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 import { openTenantDb } from '../../setup/tenant-db.ts'
 
-const takers = statement('test_takers', 'select message_id as id, agent from inbox order by seq')
-const threads = statement(
+const takers = nameStatement('test_takers', 'select message_id as id, agent from inbox order by seq')
+const threads = nameStatement(
   'test_threads',
   'select tenant, connection, external_id as thread, agent from thread_agents order by 1, 2, 3',
 )

@@ -1,8 +1,8 @@
 // Tools that run elsewhere: answered once; a later answer is told what there is (L-50).
 
 import { expect, test } from 'vitest'
-import { cancelledResult, submittedResult } from '../../../src/agents/client-tools.ts'
-import { statement } from '../../../src/db/client.ts'
+import { toCancelledAnswer, toSubmittedAnswer } from '../../../src/agents/client-tools.ts'
+import { nameStatement } from '../../../src/db/client.ts'
 import { answerToolRequest, getToolRequest, listToolRequests, loadToolRequest } from '../../../src/db/tool-requests.ts'
 import { fireDueTimers } from '../../../src/db/transcripts.ts'
 import { aRequest, owner, pauseTurn, tenant, type Wake, wakes } from '../../doubles/paused-turn.ts'
@@ -10,12 +10,12 @@ import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 import { openTenantDb } from '../../setup/tenant-db.ts'
 
 const all = { tenant, owner: null, conversationId: null }
-const due = statement('test_due', `update timers set due_at = now() - interval '1 s'`)
+const due = nameStatement('test_due', `update timers set due_at = now() - interval '1 s'`)
 
 describeOnDatabase('requests for tools that run elsewhere', (database) => {
   const store = () => openTenantDb(database())
   const woken = () => database().query<Wake>(wakes, [])
-  const opened = submittedResult({ result: 'open' })
+  const opened = toSubmittedAnswer({ result: 'open' })
 
   test('are shown without secrets, and with their parameters to whoever runs the tool', async () => {
     const request = aRequest()
@@ -34,7 +34,7 @@ describeOnDatabase('requests for tools that run elsewhere', (database) => {
     const { turnId } = await pauseTurn(database(), { requests: [request] })
     const answers = await Promise.all(
       ['a', 'b', 'c'].map((value) =>
-        answerToolRequest(store(), all, request.requestId, submittedResult({ result: value }), `test:${value}`),
+        answerToolRequest(store(), all, request.requestId, toSubmittedAnswer({ result: value }), `test:${value}`),
       ),
     )
     expect(answers.filter((each) => each.kind === 'answered' && !each.isDuplicate)).toHaveLength(1)
@@ -57,7 +57,7 @@ describeOnDatabase('requests for tools that run elsewhere', (database) => {
     await database().query(due, [])
     await fireDueTimers(openTenantDb(database(), 'default'), 10)
     expect(await answerToolRequest(store(), all, request.id, opened, owner)).toMatchObject({ reason: 'not_pending' })
-    expect(await answerToolRequest(store(), all, request.id, cancelledResult(), owner)).toMatchObject({
+    expect(await answerToolRequest(store(), all, request.id, toCancelledAnswer(), owner)).toMatchObject({
       kind: 'answered',
       isDuplicate: true,
       request: { status: 'runtime_tool_timeout', cancelled: false },
@@ -71,7 +71,7 @@ describeOnDatabase('requests for tools that run elsewhere', (database) => {
     await answerToolRequest(store(), all, request.id, opened, owner)
     await database().query(due, [])
     await fireDueTimers(openTenantDb(database(), 'default'), 10)
-    expect(await answerToolRequest(store(), all, request.id, cancelledResult(), owner)).toMatchObject({
+    expect(await answerToolRequest(store(), all, request.id, toCancelledAnswer(), owner)).toMatchObject({
       isDuplicate: true,
       request: { status: 'runtime_tool_completed', result: { success: true, result: { value: 'open' } } },
     })
@@ -81,7 +81,7 @@ describeOnDatabase('requests for tools that run elsewhere', (database) => {
   test('that are cancelled end as timed out, by somebody', async () => {
     const request = aRequest()
     await pauseTurn(database(), { requests: [request] })
-    await answerToolRequest(store(), all, request.id, cancelledResult(), owner)
+    await answerToolRequest(store(), all, request.id, toCancelledAnswer(), owner)
     expect(await loadToolRequest(store(), tenant, request.id)).toMatchObject({
       status: 'runtime_tool_timeout',
       isCancelled: true,

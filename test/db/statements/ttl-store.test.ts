@@ -1,14 +1,14 @@
 // Notes of a connection: for one taker, until they end, sealed where they are secret, gone with whom they are about.
 import { expect, test } from 'vitest'
 import type { TtlEntry } from '../../../src/contract/channel.ts'
-import { type Database, statement } from '../../../src/db/client.ts'
+import { type Database, nameStatement } from '../../../src/db/client.ts'
 import { createEraseStore } from '../../../src/db/erase-person.ts'
 import { createSweepStore } from '../../../src/db/retention.ts'
 import { createTtlStore } from '../../../src/db/ttl-store.ts'
 import { createSeal } from '../../../src/gateway/seal.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
-const rows = statement('test_notes', 'select key, value::text as value from ttl_entries order by key')
+const rows = nameStatement('test_notes', 'select key, value::text as value from ttl_entries order by key')
 const seal = createSeal(async () => [new Uint8Array(32).fill(1)])
 const notesOf = (database: Database, { tenant = 'default', connection = 'loop/main' } = {}) =>
   createTtlStore(database, { tenant, connection, seal })
@@ -72,7 +72,7 @@ describeOnDatabase('notes', (database) => {
     await notesOf(database()).keep(note({ isSecret: true }))
     expect(JSON.stringify(await database().query(rows, []))).not.toContain('canary')
     expect(await notesOf(database()).read('place', 'a')).toEqual({ said: 'canary' })
-    await database().query(statement('test_move', `update ttl_entries set key = 'b'`), [])
+    await database().query(nameStatement('test_move', `update ttl_entries set key = 'b'`), [])
     await expect(notesOf(database()).read('place', 'b')).rejects.toThrow(/do not open/)
   })
 

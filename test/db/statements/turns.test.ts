@@ -2,10 +2,10 @@
 
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { type Db, statement } from '../../../src/db/client.ts'
+import { type Db, nameStatement } from '../../../src/db/client.ts'
 import { storeDrafts } from '../../../src/db/inbox.ts'
 import { createJournalStore } from '../../../src/db/journal.ts'
-import { createTakeOver } from '../../../src/db/take-over.ts'
+import { createLeaseTakeOver } from '../../../src/db/take-over.ts'
 import { type FullSlots, type HeldLane, type NewTurn, noAccessBasis } from '../../../src/db/turn-rows.ts'
 import {
   claimTurns,
@@ -22,13 +22,13 @@ import { silentEnd } from '../../doubles/turn-result.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 import { openTenantDb } from '../../setup/tenant-db.ts'
 
-const lane = statement(
+const lane = nameStatement(
   'test_lane',
   'select pending, holder, epoch::float8 as epoch, turn_id is not null as open from lanes',
 )
-const expire = statement('test_expire', "update lanes set lease_until = now() - interval '1 second'")
-const states = statement('test_states', 'select state, runs_alone as "runsAlone", attempts from inbox order by seq')
-const histories = statement('test_histories', 'select attempt, history from turns order by started_at')
+const expire = nameStatement('test_expire', "update lanes set lease_until = now() - interval '1 second'")
+const states = nameStatement('test_states', 'select state, runs_alone as "runsAlone", attempts from inbox order by seq')
+const histories = nameStatement('test_histories', 'select attempt, history from turns order by started_at')
 
 describeOnDatabase('the turn queue', (database) => {
   const workerA = () => openTenantDb(database(), { holder: 'a', leaseMs: 60_000, tenant: 'default' })
@@ -84,7 +84,10 @@ describeOnDatabase('the turn queue', (database) => {
     await fill('c1.a')
     const left = await claimOne(workerA())
     await open(workerA(), left)
-    await database().query(statement('test_expire_now', "update lanes set lease_until = now() - interval '1 ms'"), [])
+    await database().query(
+      nameStatement('test_expire_now', "update lanes set lease_until = now() - interval '1 ms'"),
+      [],
+    )
     await fill('c2.a')
     await fill('c3.a')
     const claimed = [await claimOne(workerB()), await claimOne(workerB()), await claimOne(workerB())]
@@ -120,14 +123,14 @@ describeOnDatabase('the turn queue', (database) => {
     const held = await claimOne(workerA())
     await database().query(expire, [])
     await fill('c2.a')
-    const takeOver = createTakeOver({ leaseMs: 60_000, pollMs: 1_000 })
+    const takeOver = createLeaseTakeOver({ leaseMs: 60_000, pollMs: 1_000 })
     const cutOff = openTenantDb(database(), { holder: 'b', leaseMs: 60_000, tenant: 'default', takeOver })
     // It last heard from the database a minute ago, by the database's own time: its claim may have been frozen since.
     takeOver.seen(Date.now() - 60_000)
     expect((await claimTurns(cutOff, 10)).map((each) => each.messages[0]?.messageId)).toEqual(['c2.a'])
     expect(await renewLanes(workerA(), [held])).toEqual(new Set([held.conversationId]))
     await database().query(expire, [])
-    const steady = createTakeOver({ leaseMs: 60_000, pollMs: 1_000 })
+    const steady = createLeaseTakeOver({ leaseMs: 60_000, pollMs: 1_000 })
     steady.seen(Date.now())
     const other = openTenantDb(database(), { holder: 'c', leaseMs: 60_000, tenant: 'default', takeOver: steady })
     expect(await claimTurns(other, 10)).toHaveLength(2)
@@ -170,7 +173,7 @@ describeOnDatabase('the turn queue', (database) => {
     await fill('c1.a')
     const late = await claimOne(workerA())
     const turn = await open(workerA(), late)
-    await database().query(statement('test_expire', "update lanes set lease_until = now() - interval '1 s'"), [])
+    await database().query(nameStatement('test_expire', "update lanes set lease_until = now() - interval '1 s'"), [])
     const next = await claimOne(workerB())
     expect(await resumeTurn(workerB(), next, turn.id)).toBe(true)
     expect(await completeTurn(workerB(), next, silentEnd(turn))).toBeDefined()
@@ -241,13 +244,13 @@ describeOnDatabase('the turn queue', (database) => {
 
   test('does not claim a lane that is paused or taken over by a person', async () => {
     await fill('c1.a')
-    await database().query(statement('test_pause', "update lanes set mode = 'operator'"), [])
+    await database().query(nameStatement('test_pause', "update lanes set mode = 'operator'"), [])
     expect(await claimTurns(workerA(), 10)).toEqual([])
   })
 
   test('repairs a lane that counts rows it does not have, and one that misses some', async () => {
     await fill('c1.a')
-    await database().query(statement('test_drift', 'update lanes set pending = 5'), [])
+    await database().query(nameStatement('test_drift', 'update lanes set pending = 5'), [])
     const held = await claimOne(workerA())
     expect(await repairLane(workerA(), held)).toBe(true)
     expect(await database().query(lane, [])).toMatchObject([{ pending: 1, holder: null }])
@@ -273,7 +276,7 @@ describeOnDatabase('the turn queue', (database) => {
     await journal.begin(at('two'), once)
     // The same holder asks again only where the answer to its first question went missing: nothing ran since.
     expect(await journal.begin(at('two'), once)).toEqual({ kind: 'run' })
-    await database().query(statement('test_older', "update journal set epoch = epoch - 1 where step = 'two'"), [])
+    await database().query(nameStatement('test_older', "update journal set epoch = epoch - 1 where step = 'two'"), [])
     expect(await journal.begin(at('two'), once)).toEqual({ kind: 'unknown', error: null })
     expect(await journal.begin(at('two'), again)).toEqual({ kind: 'run' })
     await journal.finish(at('two'), { state: 'failed', error: 'Error' })

@@ -1,11 +1,11 @@
 // Tokens that count once: one of many who show the same one at the same time is the first, and what has expired is forgotten.
 import { expect, test } from 'vitest'
-import { statement } from '../../../src/db/client.ts'
+import { nameStatement } from '../../../src/db/client.ts'
 import { createSweepStore, defaultRetention } from '../../../src/db/retention.ts'
 import { createUsedTokens } from '../../../src/db/tokens.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
-const left = statement('test_used', 'select tenant, key from used_tokens order by tenant, key')
+const left = nameStatement('test_used', 'select tenant, key from used_tokens order by tenant, key')
 const later = () => Date.now() / 1000 + 300
 
 describeOnDatabase('tokens that count once', (database) => {

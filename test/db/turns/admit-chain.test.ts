@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import type { CallerContext } from '../../../src/contract/caller.ts'
-import { statement } from '../../../src/db/client.ts'
+import { nameStatement } from '../../../src/db/client.ts'
 import { createSweepStore } from '../../../src/db/retention.ts'
 import { admitChain } from '../../../src/turns/admit.ts'
 import { aMessage } from '../../doubles/inbox-drafts.ts'
@@ -10,8 +10,8 @@ import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 import { openTenantDb } from '../../setup/tenant-db.ts'
 
 const host = 'https://gateway.example'
-const age = statement('test_age', `update call_chains set created_at = now() - interval '3 days'`)
-const all = statement('test_chains', 'select root, agent, depth from call_chains')
+const age = nameStatement('test_age', `update call_chains set created_at = now() - interval '3 days'`)
+const all = nameStatement('test_chains', 'select root, agent, depth from call_chains')
 
 describeOnDatabase('a chain of callers', (database) => {
   const admit = (caller: Partial<CallerContext> | undefined, agent = 'demo', tenant = 'default') => {

@@ -1,6 +1,6 @@
 // Requests as we sign them, judged by verifiers nobody here wrote (AP-142): a library for both forms, and Fedify's own.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { withProof } from '../../../adapters/activitypub/signatures/integrity-proof.ts'
+import { addProof } from '../../../adapters/activitypub/signatures/integrity-proof.ts'
 import { type SignatureScheme, signedHeaders } from '../../../adapters/activitypub/signatures/sign-request.ts'
 import { describeBeside, importPeer, provePeer } from '../peer.ts'
 import { type OurServer, startOurServer } from './our-server.ts'
@@ -113,7 +113,7 @@ describeBeside('Fedify', fedify, (module) => {
     })
 
     test('a proof of ours holds, and for no other words', async () => {
-      const proven = await withProof(activity(), ours.keys.ed25519, Date.now())
+      const proven = await addProof(activity(), ours.keys.ed25519, Date.now())
       const holds = (json: unknown) => module().verifyObject(module().Create, json, loading())
       expect(await holds(proven)).not.toBeNull()
       expect(await holds({ ...proven, object: { ...activity().object, content: '<p>other</p>' } })).toBeNull()

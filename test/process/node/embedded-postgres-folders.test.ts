@@ -5,7 +5,7 @@ import { chmod, chown, cp, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, test } from 'vitest'
-import { statement } from '../../../src/db/client.ts'
+import { nameStatement } from '../../../src/db/client.ts'
 import { copyBinaries, findBinaries } from '../../../src/node/embedded-postgres/binaries.ts'
 import { createCluster } from '../../../src/node/embedded-postgres/cluster.ts'
 import { readPostmaster } from '../../../src/node/embedded-postgres/postmaster.ts'
@@ -138,7 +138,10 @@ describe('a PostgreSQL that was killed', { timeout: slow }, () => {
       let running = await start(dataDir)
       const answer = await running.ask('r0', '/dice')
       const database = await connect(dataDir)
-      const busy = database.query(statement('test_busy', 'select count(*) from generate_series(1, 100000000000)'), [])
+      const busy = database.query(
+        nameStatement('test_busy', 'select count(*) from generate_series(1, 100000000000)'),
+        [],
+      )
       const isOver = busy.then(
         () => true,
         () => true,

@@ -4,7 +4,7 @@ import { existsSync, statSync } from 'node:fs'
 import { chown, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { statement } from '../../../src/db/client.ts'
+import { nameStatement } from '../../../src/db/client.ts'
 import { openPostgres } from '../../../src/db/postgres.ts'
 import { isPostmasterOfFolder, readPostmaster, socketName } from '../../../src/node/embedded-postgres/postmaster.ts'
 import { type ParleyProcess, startParley } from '../../doubles/parley-process.ts'
@@ -57,7 +57,7 @@ describe.sequential(`one folder through its life${isRoot ? ', as root' : ''}`, {
     }
     const database = await connect(dataDir)
     const [row] = await database.query(
-      statement(
+      nameStatement(
         'test_settings',
         `select current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit,
           current_setting('full_page_writes') as pages, current_setting('listen_addresses') as address,
@@ -71,9 +71,9 @@ describe.sequential(`one folder through its life${isRoot ? ', as root' : ''}`, {
 
   test('upper and lower case, ilike and trigrams know all scripts', async () => {
     const database = await connect(dataDir)
-    await database.script(statement('test_trigrams', 'create extension if not exists pg_trgm'))
+    await database.script(nameStatement('test_trigrams', 'create extension if not exists pg_trgm'))
     const [row] = await database.query(
-      statement(
+      nameStatement(
         'test_scripts',
         `select lower('ÄÖŞЖΣԱ') as lower, upper('äößжσա') as upper, 'ЖУК' ilike 'жук' as ilike,
           similarity('数据库', '数据库系统') > 0.3 as chinese, similarity('Жуки', 'жук') > 0.3 as cyrillic,
@@ -105,7 +105,7 @@ describe.sequential(`one folder through its life${isRoot ? ', as root' : ''}`, {
     })
     // The driver rings once by itself when its subscription stands.
     const before = heard
-    await notifying.query(statement('test_notify', `select pg_notify('parley_wake', '')`), [])
+    await notifying.query(nameStatement('test_notify', `select pg_notify('parley_wake', '')`), [])
     await until(() => heard > before, 'the notification')
     await unlisten()
     await listening.close()
@@ -203,7 +203,7 @@ describe.sequential(`one folder through its life${isRoot ? ', as root' : ''}`, {
 
   test('a value that PostgreSQL refuses does not reach its log', async () => {
     const database = await connect(dataDir)
-    const refused = database.query(statement('test_refused', 'select $1::text::int'), ['what-a-person-wrote'])
+    const refused = database.query(nameStatement('test_refused', 'select $1::text::int'), ['what-a-person-wrote'])
     await expect(refused).rejects.toMatchObject({ details: { sqlstate: '22P02' } })
     await database.close()
     await running.stop()
@@ -220,9 +220,9 @@ describe.sequential(`one folder through its life${isRoot ? ', as root' : ''}`, {
     started.push(running)
     expect(await isPostmasterOfFolder(pid, serverFolder(dataDir))).toBe(false)
     const database = await connect(dataDir)
-    expect(await database.query(statement('test_memory', `select current_setting('work_mem') as memory`), [])).toEqual([
-      { memory: '7MB' },
-    ])
+    expect(
+      await database.query(nameStatement('test_memory', `select current_setting('work_mem') as memory`), []),
+    ).toEqual([{ memory: '7MB' }])
     await database.close()
     await running.stop()
   })

@@ -3,7 +3,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Database, statement } from '../../../src/db/client.ts'
+import { type Database, nameStatement } from '../../../src/db/client.ts'
 import { openPostgres } from '../../../src/db/postgres.ts'
 import { isPostmasterOfFolder, readPostmaster } from '../../../src/node/embedded-postgres/postmaster.ts'
 import { embeddedUrl } from '../../../src/node/embedded-postgres.ts'
@@ -59,7 +59,7 @@ export async function until(isTrue: () => boolean | Promise<boolean>, what: stri
 }
 
 export async function walSyncs(database: Database): Promise<number> {
-  const counted = statement(
+  const counted = nameStatement(
     'test_syncs',
     `select sum(fsyncs)::int as syncs, pg_stat_clear_snapshot() from pg_stat_io where object = 'wal'`,
   )

@@ -1,6 +1,6 @@
 // The Worker under `wrangler dev`: a signed update is answered over real HTTP, queue and PostgreSQL; then it is killed.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Database, statement } from '../../../src/db/client.ts'
+import { type Database, nameStatement } from '../../../src/db/client.ts'
 import { openPostgres } from '../../../src/db/postgres.ts'
 import { startTelegramApi, type TelegramApi } from '../../doubles/telegram-api.ts'
 import { newChat, textUpdate, untilSent, webhook } from '../../runtime/journey.ts'
@@ -11,9 +11,12 @@ import { takeDatabase } from '../../setup/pooled-database.ts'
 import { startWranglerDev, type WranglerDev } from './wrangler-dev.ts'
 
 const expire = ['lanes', 'send_lanes'].map((table) =>
-  statement('test_expire', `update ${table} set lease_until = now() - interval '1 second' where holder is not null`),
+  nameStatement(
+    'test_expire',
+    `update ${table} set lease_until = now() - interval '1 second' where holder is not null`,
+  ),
 )
-const open = statement('test_open', "select count(*)::int as open from inbox where state in ('queued', 'in_turn')")
+const open = nameStatement('test_open', "select count(*)::int as open from inbox where state in ('queued', 'in_turn')")
 const problem = workerdProblem()
 
 describeOnPostgres('the Worker under wrangler dev', (adminUrl) => {

@@ -1,6 +1,6 @@
 // Signatures and proofs of the fediverse are made with what workerd has: the same bytes verify there.
 import { beforeAll, expect, test } from 'vitest'
-import { withProof } from '../../../adapters/activitypub/signatures/integrity-proof.ts'
+import { addProof } from '../../../adapters/activitypub/signatures/integrity-proof.ts'
 import { encodeUtf8 } from '../../../adapters/activitypub/signatures/key-material.ts'
 import { type SignatureScheme, signedHeaders } from '../../../adapters/activitypub/signatures/sign-request.ts'
 import { type TestKeys, testKeys } from '../../unit/adapters/activitypub/own-keys.ts'
@@ -47,7 +47,7 @@ describeInWorkerd('signatures of the fediverse in workerd', () => {
   })
 
   test('a proof is made', async () => {
-    const proven = await withProof({ id: 'https://bots.example/1', type: 'Create' }, keys.ed25519, nowMs)
+    const proven = await addProof({ id: 'https://bots.example/1', type: 'Create' }, keys.ed25519, nowMs)
     expect(proven).toMatchObject({
       proof: { cryptosuite: 'eddsa-jcs-2022', proofValue: expect.stringMatching(/^z[1-9A-Za-z]{80,90}$/) },
     })

@@ -9,7 +9,7 @@ import { env } from 'cloudflare:workers'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../../src/agents/define-agent.ts'
 import { textOf } from '../../../src/contract/index.ts'
-import { type Database, type Failpoint, statement } from '../../../src/db/client.ts'
+import { type Database, type Failpoint, nameStatement } from '../../../src/db/client.ts'
 import { openHyperdrive } from '../../../src/db/hyperdrive.ts'
 import { GatewayError } from '../../../src/lib/errors.ts'
 import type { WorkerEnv } from '../../../src/worker/settings.ts'
@@ -17,20 +17,20 @@ import { createWorker, type Worker } from '../../../src/worker.ts'
 import { newChat, textUpdate, webhook } from '../journey.ts'
 import { describeInWorkerd, sentTo } from './harness.ts'
 
-const turns = statement(
+const turns = nameStatement(
   'test_turns',
   `select t.state, t.attempt, t.reason from turns t join inbox x on x.turn_id = t.id where x.subject = $1`,
 )
-const sends = statement(
+const sends = nameStatement(
   'test_sends',
   `select o.state from outbox o join inbox x on x.turn_id = o.turn_id where x.subject = $1`,
 )
-const lockInbox = statement('test_lock', 'lock table inbox in exclusive mode')
-const expireTurns = statement(
+const lockInbox = nameStatement('test_lock', 'lock table inbox in exclusive mode')
+const expireTurns = nameStatement(
   'test_expire',
   "update lanes set lease_until = now() - interval '1 second' where holder is not null",
 )
-const expireSends = statement(
+const expireSends = nameStatement(
   'test_expire_sends',
   "update send_lanes set lease_until = now() - interval '1 second' where holder is not null",
 )

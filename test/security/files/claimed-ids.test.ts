@@ -1,7 +1,7 @@
 // A name of somebody's file is no right to it: what an arrival says about stored files is forgotten before it is read.
 import { expect, test } from 'vitest'
 import type { InboundEvent, Part } from '../../../src/contract/index.ts'
-import { claimFiles } from '../../../src/turns/turn-files.ts'
+import { claimFilesOfEvents } from '../../../src/turns/turn-files.ts'
 import { aMessage } from '../../doubles/inbox-drafts.ts'
 
 const theirs = { id: '018f0000-0000-7000-8000-000000000001', bucket: 'agent-files', path: 'agent-inputs/x.txt' }
@@ -30,9 +30,9 @@ function claim(takesFileUrls: 'own' | undefined, part: Part) {
     },
   }
   // The desk and the capability are all that is looked at.
-  const deps = { attachments } as unknown as Parameters<typeof claimFiles>[0]
-  const at = { adapter: { capabilities: { takesFileUrls } } } as unknown as Parameters<typeof claimFiles>[1]
-  return { asked, outcome: claimFiles(deps, at, [arrived([part])]) }
+  const deps = { attachments } as unknown as Parameters<typeof claimFilesOfEvents>[0]
+  const at = { adapter: { capabilities: { takesFileUrls } } } as unknown as Parameters<typeof claimFilesOfEvents>[1]
+  return { asked, outcome: claimFilesOfEvents(deps, at, [arrived([part])]) }
 }
 
 const kinds = ['file', 'artifact'] as const

@@ -7,7 +7,7 @@ import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { explainById } from '../../../src/api/explain/explain.ts'
 import type { IdentityEvidence } from '../../../src/contract/evidence.ts'
 import type { AccessRule } from '../../../src/contract/index.ts'
-import { statement } from '../../../src/db/client.ts'
+import { nameStatement } from '../../../src/db/client.ts'
 import { type AttestingGateway, createAttestingGateway } from '../../doubles/attesting-gateway.ts'
 import { loopbackArrival, loopbackSecret } from '../../doubles/loopback/fixtures.ts'
 import { type LoopbackEvent, signLoopback } from '../../doubles/loopback/index.ts'
@@ -38,12 +38,12 @@ function attestation(changes: Partial<IdentityEvidence> = {}): IdentityEvidence 
   }
 }
 
-const grant = statement(
+const grant = nameStatement(
   'test_grant',
   `insert into grants (tenant, id, subject, effect, role, source, created_by)
    values ('default', $1, $2, 'allow', $3, 'test', 'test')`,
 )
-const stored = statement('test_stored', 'select message, raw from inbox order by seq desc limit 1')
+const stored = nameStatement('test_stored', 'select message, raw from inbox order by seq desc limit 1')
 
 describeOnDatabase('an attacker', (database) => {
   let vendor: VendorStub

@@ -3,7 +3,7 @@
 import { base64url, SignJWT, UnsecuredJWT } from 'jose'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agents/define-agent.ts'
-import { statement } from '../../../src/db/client.ts'
+import { nameStatement } from '../../../src/db/client.ts'
 import { type Api, startApi } from '../../doubles/api.ts'
 import { operatorToken } from '../../doubles/test-app.ts'
 import {
@@ -16,7 +16,7 @@ import {
 } from '../../doubles/token-issuer.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
-const inbox = statement('test_inbox', 'select id from inbox')
+const inbox = nameStatement('test_inbox', 'select id from inbox')
 const seconds = () => Math.floor(Date.now() / 1000)
 
 let issuer: TokenIssuerDouble

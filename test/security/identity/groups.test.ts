@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent, type ModelAgentDefinition } from '../../../src/agents/define-agent.ts'
 import { openAiCompatible } from '../../../src/agents/models/openai-compatible.ts'
 import type { AccessRule } from '../../../src/contract/index.ts'
-import { statement } from '../../../src/db/client.ts'
+import { nameStatement } from '../../../src/db/client.ts'
 import { type AtWork, createDoor, putToWork, until } from '../../doubles/background-gateway.ts'
 import { type ScriptedModelServer, startScriptedModel } from '../../doubles/scripted-model-server.ts'
 import { callOfSlowTool, slowTool } from '../../doubles/slow-tool.ts'
@@ -17,19 +17,19 @@ const listed: AccessRule = { mode: 'allow_list', allow: ['loopback:admin'] }
 const paired: AccessRule = { mode: 'pairing', allow: ['loopback:admin'] }
 const evil = 'delete-everything-now'
 
-const grant = statement(
+const grant = nameStatement(
   'test_grant',
   `insert into grants (tenant, id, subject, effect, role, source, created_by)
    values ('default', $1, 'loopback:admin', 'allow', 'admin', 'test', 'test')`,
 )
-const fates = statement(
+const fates = nameStatement(
   'test_fates',
   `select x.message_id as id, x.state, x.reason, x.principal, x.turn_id is not null and t.kind <> 'access_challenge' as "isInTurn"
    from inbox x left join turns t on t.id = x.turn_id order by x.seq`,
 )
-const transcript = statement('test_transcript', 'select envelope::text as line from messages')
-const owners = statement('test_owners', 'select owner from sessions')
-const runs = statement('test_runs', 'select owner, status from runs order by created_at')
+const transcript = nameStatement('test_transcript', 'select envelope::text as line from messages')
+const owners = nameStatement('test_owners', 'select owner from sessions')
+const runs = nameStatement('test_runs', 'select owner, status from runs order by created_at')
 
 type Fate = { readonly id: string; readonly state: string; readonly reason: string | null; readonly isInTurn: boolean }
 

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agents/define-agent.ts'
-import { type Database, statement } from '../../../src/db/client.ts'
+import { type Database, nameStatement } from '../../../src/db/client.ts'
 import { openPostgres } from '../../../src/db/postgres.ts'
 import { type AtWork, putToWork, until } from '../../doubles/background-gateway.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../../doubles/test-gateway.ts'
@@ -10,14 +10,14 @@ import { startVendorStub, type VendorStub } from '../../doubles/vendor-stub.ts'
 import { describeOnPostgres, type TestDatabase } from '../../setup/databases.ts'
 import { takeDatabase } from '../../setup/pooled-database.ts'
 
-const give = statement(
+const give = nameStatement(
   'test_give',
   `insert into grants (tenant, id, subject, effect, role, source, created_by)
    values ('default', $1, 'loopback:ada', $2, null, 'test', 'test')`,
 )
-const revoke = statement('test_revoke', 'update grants set revoked_at = now() where id = $1')
-const fates = statement('test_fates', 'select message_id as id, state, reason from inbox order by seq')
-const audits = statement(
+const revoke = nameStatement('test_revoke', 'update grants set revoked_at = now() where id = $1')
+const fates = nameStatement('test_fates', 'select message_id as id, state, reason from inbox order by seq')
+const audits = nameStatement(
   'test_audits',
   "select outcome, code, rule from audit_log where action = 'message.admit' order by seq",
 )

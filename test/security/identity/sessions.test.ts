@@ -6,7 +6,7 @@ import { type AgentContext, defineAgent } from '../../../src/agents/define-agent
 import type { createApp } from '../../../src/api/app.ts'
 import { channels, telegram } from '../../../src/channels.ts'
 import { type ConnectionConfig, type NormalizedMessage, textOf } from '../../../src/contract/index.ts'
-import { statement } from '../../../src/db/client.ts'
+import { nameStatement } from '../../../src/db/client.ts'
 import { type AtWork, createDoor, putToWork, until } from '../../doubles/background-gateway.ts'
 import { namingBot } from '../../doubles/bot-mention.ts'
 import type { LoopbackEvent } from '../../doubles/loopback/index.ts'
@@ -29,10 +29,13 @@ const secretOfAlice = 'the-word-that-only-alice-said'
 type Heard = { readonly text: string; readonly principal: string; readonly sessionId: string; readonly past: string }
 type Answer = { readonly status: number; readonly body: Record<string, unknown> }
 
-const sessionsOf = statement('test_sessions', 'select id, owner, connection from sessions order by created_at')
-const statesOf = statement('test_states', 'select message_id as id, state, reason, message::text as said from inbox')
-const runsOf = statement('test_runs', 'select id, owner, status from runs order by created_at')
-const actionsOf = statement('test_actions', 'select id, status, resolver from pending_actions')
+const sessionsOf = nameStatement('test_sessions', 'select id, owner, connection from sessions order by created_at')
+const statesOf = nameStatement(
+  'test_states',
+  'select message_id as id, state, reason, message::text as said from inbox',
+)
+const runsOf = nameStatement('test_runs', 'select id, owner, status from runs order by created_at')
+const actionsOf = nameStatement('test_actions', 'select id, status, resolver from pending_actions')
 
 describeOnDatabase('what belongs to Alice', (database) => {
   let vendor: VendorStub

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { channels, telegram } from '../../../src/channels.ts'
 import { textOf } from '../../../src/contract/index.ts'
-import { statement } from '../../../src/db/client.ts'
+import { nameStatement } from '../../../src/db/client.ts'
 import { createEraseStore } from '../../../src/db/erase-person.ts'
 import { claimControlTurns } from '../../../src/db/turns.ts'
 import { erasePerson } from '../../../src/identity/erase.ts'
@@ -17,7 +17,7 @@ import { createTestGateway, loopbackConnections, type TestGateway } from '../../
 import { startVendorStub, type VendorStub } from '../../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
-const grant = statement(
+const grant = nameStatement(
   'test_grant',
   `insert into grants (tenant, id, subject, effect, source, created_by)
    values ('default', $1, 'loopback:' || $2, 'allow', 'test', 'test')`,
@@ -89,7 +89,7 @@ describeOnDatabase('whom a room talks with', (database) => {
     const wish = { principal: 'loopback:ada', actor: 'test', budgetMs: 60_000, from: null }
     expect(await erasePerson({ store, monotonicMs: () => performance.now() }, wish)).toMatchObject({ isDone: true })
     expect(await tablesWith(database(), 'loopback:ada')).toEqual([])
-    const [row] = await database().query<{ id: string }>(statement('test_any', 'select id from inbox limit 1'), [])
+    const [row] = await database().query<{ id: string }>(nameStatement('test_any', 'select id from inbox limit 1'), [])
     const headers = { authorization: `Bearer ${operatorToken}` }
     const answer = await createTestApp(gateway, database()).request(`/admin/explain/${row?.id}`, { headers })
     expect(await answer.text()).toMatch(/was erased: who it was is gone/i)

@@ -1,14 +1,14 @@
 // Tokens that somebody made up, cut, stole from elsewhere or put in the wrong place: each refused, on this machine too, and
 // nothing is stored.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { statement } from '../../../src/db/client.ts'
+import { nameStatement } from '../../../src/db/client.ts'
 import { type Api, type ApiCall, startApi } from '../../doubles/api.ts'
 import { operatorToken } from '../../doubles/test-app.ts'
 import { madeToken } from '../../doubles/tokens.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
-const inbox = statement('test_inbox', 'select id from inbox')
-const uses = statement('test_uses', 'select last_used_at from tokens where last_used_at is not null')
+const inbox = nameStatement('test_inbox', 'select id from inbox')
+const uses = nameStatement('test_uses', 'select last_used_at from tokens where last_used_at is not null')
 
 describeOnDatabase('the API', (database) => {
   let api: Api

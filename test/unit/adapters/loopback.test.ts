@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Adapter, ChannelDefinition, DeliveryOutcome } from '../../../src/contract/index.ts'
 import { webHmac } from '../../../src/lib/index.ts'
 import type { JsonObject } from '../../../src/lib/json-value.ts'
-import { attemptAt } from '../../../src/testing/adapter-contract-outbound.ts'
+import { createAttempt } from '../../../src/testing/adapter-contract-outbound.ts'
 import { loopbackArrival, loopbackSecret } from '../../doubles/loopback/fixtures.ts'
 import {
   type LoopbackEvent,
@@ -42,7 +42,7 @@ describe('a send whose answer is lost, repeated', () => {
     const adapter = adapterOf(definition)
     vendor.failNext(route, { kind: 'drop', when: 'after' })
     const outcomes: DeliveryOutcome[] = []
-    for (const number of [1, 2]) outcomes.push(await adapter.deliver(call, attemptAt(number)))
+    for (const number of [1, 2]) outcomes.push(await adapter.deliver(call, createAttempt(number)))
     expect(outcomes).toMatchObject([{ kind: 'unknown' }, { kind: 'delivered' }])
     expect(vendor.messages).toHaveLength(arrivals)
   })
@@ -51,10 +51,10 @@ describe('a send whose answer is lost, repeated', () => {
 test('a lookup tells a send that arrived from one that did not', async () => {
   const adapter = adapterOf(loopbackLookup)
   vendor.failNext('send', { kind: 'drop', when: 'before' }, { kind: 'drop', when: 'after' })
-  await adapter.deliver(call, attemptAt(1))
-  expect(await adapter.reconcile?.(call, attemptAt(1))).toEqual({ kind: 'absent' })
-  await adapter.deliver(call, attemptAt(2))
-  expect(await adapter.reconcile?.(call, attemptAt(2))).toEqual({ kind: 'found', vendorId: 'v1' })
+  await adapter.deliver(call, createAttempt(1))
+  expect(await adapter.reconcile?.(call, createAttempt(1))).toEqual({ kind: 'absent' })
+  await adapter.deliver(call, createAttempt(2))
+  expect(await adapter.reconcile?.(call, createAttempt(2))).toEqual({ kind: 'found', vendorId: 'v1' })
 })
 
 test('events carry what tests of the core need', async () => {

@@ -1,6 +1,6 @@
 // The contract of tasks as data (W-01 to W-03): what is asked, who fits, what an executor may say.
 import { describe, expect, test } from 'vitest'
-import { fittingTargets, type Placement, readTaskInput } from '../../../src/api/task-input.ts'
+import { orderFittingTargets, type Placement, readTaskInput } from '../../../src/api/task-input.ts'
 import { readTaskMetrics, readTaskStatus } from '../../../src/api/task-result.ts'
 
 const newId = () => 'made'
@@ -50,7 +50,7 @@ describe('W-02 a target', () => {
     ['a capability nobody has', { capabilities: ['swim'] }, []],
   ])('with %s', (_what, asked, fitting) => {
     const placement = { preferred: undefined, allowed: [], resourceClass: 'generic', capabilities: [], ...asked }
-    expect(fittingTargets(targets, placement).map(({ id }) => id)).toEqual(fitting)
+    expect(orderFittingTargets(targets, placement).map(({ id }) => id)).toEqual(fitting)
   })
 })
 

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { NormalizedMessage } from '../../../src/contract/index.ts'
-import { promptParts } from '../../../src/contract/parts.ts'
+import { toPromptParts } from '../../../src/contract/parts.ts'
 import { type ValidationScope, validateMessage } from '../../../src/contract/validate-message.ts'
 import { cleanName, cleanText } from '../../../src/lib/clean-text.ts'
 import { scaled } from '../../setup/scale.ts'
@@ -131,7 +131,7 @@ describe('a message is understood', () => {
     const sticker = { kind: 'sticker', emoji: '🎉', set: { id: 7 } }
     const message = accepted({ ...valid, parts: [text, sticker] })
     expect(message.parts).toEqual([text, sticker])
-    expect(promptParts(message.parts)).toEqual([
+    expect(toPromptParts(message.parts)).toEqual([
       text,
       { kind: 'text', mime: 'text/plain', content: '[unsupported content: sticker]' },
     ])

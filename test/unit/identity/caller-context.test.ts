@@ -7,7 +7,7 @@ import {
   isCallerLoop,
   nextHop,
   readCallerContext,
-  topOfChain,
+  startCallerContext,
 } from '../../../src/identity/call-chain.ts'
 
 const hop = {
@@ -28,7 +28,7 @@ const context = {
 }
 
 test('no headers are the top of a chain with a root of its own', () => {
-  expect(read({ accept: 'text/html' })).toEqual({ ok: true, context: topOfChain('fresh') })
+  expect(read({ accept: 'text/html' })).toEqual({ ok: true, context: startCallerContext('fresh') })
 })
 
 test('five headers are read in any spelling, without the blanks around them', () => {
@@ -39,14 +39,14 @@ test('five headers are read in any spelling, without the blanks around them', ()
 
 test('depth 0 with host self, user 0 and no agent is the top', () => {
   const top = { 'x-agents-api-chain-depth': '0', 'x-agents-api-caller-host': 'self', 'x-agents-api-caller-user': '0' }
-  expect(read({ ...top, 'x-agents-api-chain-root': 'r' })).toEqual({ ok: true, context: topOfChain('r') })
-  expect(read(top)).toEqual({ ok: true, context: topOfChain('fresh') })
+  expect(read({ ...top, 'x-agents-api-chain-root': 'r' })).toEqual({ ok: true, context: startCallerContext('r') })
+  expect(read(top)).toEqual({ ok: true, context: startCallerContext('fresh') })
 })
 
 describe('what comes back is what was sent', () => {
   test('at the top, where nothing is said', () => {
-    expect(callerHeaders(topOfChain('root-1'))).toEqual({})
-    expect(read(callerHeaders(topOfChain('root-1')))).toMatchObject({ ok: true })
+    expect(callerHeaders(startCallerContext('root-1'))).toEqual({})
+    expect(read(callerHeaders(startCallerContext('root-1')))).toMatchObject({ ok: true })
   })
 
   test('on every hop', () => {
@@ -95,7 +95,7 @@ describe('a loop', () => {
     ['the chain was here before, written otherwise', [context, self, [{ ...self, host: 'https://ME.example/' }]], true],
     ['the agent’s namesake elsewhere was', [context, self, [{ ...self, host: 'https://other.example' }]], false],
     ['another agent here was', [context, self, [{ ...self, agent: 'demo2' }]], false],
-    ['a chain begins', [topOfChain('r'), self, [self]], false],
+    ['a chain begins', [startCallerContext('r'), self, [self]], false],
   ])('%s', (_what, args, expected) => {
     expect(isCallerLoop(...args)).toBe(expected)
   })

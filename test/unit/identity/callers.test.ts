@@ -1,7 +1,7 @@
 // What adapters ask the desk: whether a token may do something, and what to tell whoever may not.
 import { expect, test } from 'vitest'
 import type { TokenRequirements } from '../../../src/contract/caller.ts'
-import { bearerMay } from '../../../src/contract/index.ts'
+import { hasBearerScope } from '../../../src/contract/index.ts'
 import type { TokenStore } from '../../../src/db/tokens.ts'
 import { createCallerService } from '../../../src/identity/callers.ts'
 import { createExternalTokenVerifier } from '../../../src/identity/issuers/external-tokens.ts'
@@ -77,7 +77,11 @@ test('AU-05 each operation needs its scope; what is missing is named', () =>
     }
     const verdict = await desk.identify(headers, 'one')
     const bearer = verdict.kind === 'identified' ? verdict.bearer : expect.unreachable()
-    expect(['task.read', 'task.cancel', 'run'].map((scope) => bearerMay(bearer, scope))).toEqual([true, false, false])
+    expect(['task.read', 'task.cancel', 'run'].map((scope) => hasBearerScope(bearer, scope))).toEqual([
+      true,
+      false,
+      false,
+    ])
     expect(await desk.identify(headers, 'one', { scope: 'task.cancel', audiences: [`${own}/one`] })).toEqual({
       kind: 'rejected',
       reason: 'insufficient_scope',
@@ -98,7 +102,7 @@ test('the challenge names what is wrong and where tokens come from, and holds no
   }))
 
 test('a caller without a token may what its channel lets it', () => {
-  expect([bearerMay(undefined, 'run'), bearerMay({}, 'run'), bearerMay({ scopes: [] }, 'run')]).toEqual([
+  expect([hasBearerScope(undefined, 'run'), hasBearerScope({}, 'run'), hasBearerScope({ scopes: [] }, 'run')]).toEqual([
     true,
     true,
     false,

@@ -1,6 +1,6 @@
 // Every kind of principal, what it owns, what may be shown of it, and how evidence becomes one.
 import { describe, expect, test } from 'vitest'
-import { isAutonomous, safePrincipal } from '../../../src/agents/policy/principal.ts'
+import { isAutonomous, principalForDisplay } from '../../../src/agents/policy/principal.ts'
 import {
   applicationPrincipal,
   audiencePrincipal,
@@ -12,7 +12,7 @@ import {
   tokenPrincipal,
   userPrincipal,
 } from '../../../src/identity/principals.ts'
-import { createEvidenceResolver, externalPerson } from '../../../src/identity/resolve-principal.ts'
+import { createEvidenceResolver, createExternalPrincipal } from '../../../src/identity/resolve-principal.ts'
 import { ownEvidence, senderWith } from '../../doubles/evidence.ts'
 
 const kinds = [
@@ -97,7 +97,7 @@ describe('what is shown of a principal', () => {
 
   test.each(kinds)('tools read the same of a principal by %s', (_source, each) => {
     const withoutNulls = Object.fromEntries(Object.entries(safeMetadata(each)).filter(([, value]) => value !== null))
-    expect(safePrincipal({ ...each })).toEqual(withoutNulls)
+    expect(principalForDisplay({ ...each })).toEqual(withoutNulls)
   })
 
   test('tools that write are for people', () => {
@@ -129,7 +129,7 @@ describe('an external person', () => {
     const connectors = ['a', 'a-b', 'b']
     const subjects = ['space:1', 'b:space:1', 'a:space:1', 'space:1/2', 'space:12']
     const keys = connectors.flatMap((connector) =>
-      subjects.map((subject) => externalPerson(ownEvidence({ subject }), { ...scene, connector }).owner_key),
+      subjects.map((subject) => createExternalPrincipal(ownEvidence({ subject }), { ...scene, connector }).owner_key),
     )
     expect(new Set(keys).size).toBe(keys.length)
   })

@@ -1,6 +1,11 @@
 // Who may use a tool that needs a capability: by the host's word, by a grant, by a token's list, and never beyond the ceiling.
 import { expect, test } from 'vitest'
-import { audiencePrincipal, capabilityCheck, tokenPrincipal, userPrincipal } from '../../../src/identity/principals.ts'
+import {
+  audiencePrincipal,
+  createCapabilityCheck,
+  tokenPrincipal,
+  userPrincipal,
+} from '../../../src/identity/principals.ts'
 
 const ceiling = (allowed: readonly string[] | null, denied: readonly string[] | null = null) => ({
   capability_ceiling: { user_id: 0, allowed_capabilities: allowed, denied_capabilities: denied, metadata: {} },
@@ -22,11 +27,11 @@ test.each([
   ['a denial wins over the list', token(['refund'], ['refund']), false],
   ['an operator may nothing beyond the ceiling', { ...stranger, ...ceiling(['read']), role: 'operator' }, false],
 ])('%s', async (_claim, who, expected) => {
-  const check = capabilityCheck((user) => user === 7)
+  const check = createCapabilityCheck((user) => user === 7)
   expect(await check.can({ ...who }, 'refund')).toBe(expected)
 })
 
 test('a principal that cannot be read is refused, not guessed', async () => {
-  const check = capabilityCheck(() => true)
+  const check = createCapabilityCheck(() => true)
   await expect(check.can({ auth_source: 'none' }, 'refund')).rejects.toThrow('invalid_agent_execution_principal')
 })

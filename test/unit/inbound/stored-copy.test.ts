@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { InboundMessage, Part } from '../../../src/contract/index.ts'
 import { textOf } from '../../../src/contract/index.ts'
 import { resendNotice } from '../../../src/identity/pairing.ts'
-import { isHeavy, maxStrangerBytes, trimStrangerMessage } from '../../../src/inbound/stored-copy.ts'
+import { isHeavyMessage, maxStrangerBytes, trimStrangerMessage } from '../../../src/inbound/stored-copy.ts'
 
 const text = (content: string): Part => ({ kind: 'text', mime: 'text/plain', content })
 const file = (name: string, data = 'aGVsbG8='): Part => ({
@@ -100,9 +100,9 @@ test('what stands beside the words is small as well: calls of tools, links, hist
 })
 
 test('what is large or has files is looked at before it is stored', () => {
-  expect(isHeavy(arrived([text('hi')]), 100)).toBe(false)
-  expect(isHeavy(arrived([text('hi')]), 9_000)).toBe(true)
-  expect(isHeavy(arrived([file('a')]), 100)).toBe(true)
+  expect(isHeavyMessage(arrived([text('hi')]), 100)).toBe(false)
+  expect(isHeavyMessage(arrived([text('hi')]), 9_000)).toBe(true)
+  expect(isHeavyMessage(arrived([file('a')]), 100)).toBe(true)
 })
 
 test('one sentence asks for what was left out', () => {

@@ -20,7 +20,7 @@ import {
   requireSameVersion,
   unpackCluster,
 } from '../../../src/node/embedded-postgres/cluster.ts'
-import { canEnterFolders, commandAs, openFoldersForAccount } from '../../../src/node/embedded-postgres/run-as.ts'
+import { buildCommandAs, canEnterFolders, openFoldersForAccount } from '../../../src/node/embedded-postgres/run-as.ts'
 import { trimServerLog } from '../../../src/node/embedded-postgres/server.ts'
 
 const isRoot = process.getuid?.() === 0
@@ -139,7 +139,7 @@ test('a folder of another major version is refused with the way to move', async 
 test('the server sees nothing of our environment but the path', () => {
   process.env['TELEGRAM_BOT_TOKEN'] ??= 'canary'
   for (const kind of ['self', 'namespace'] as const)
-    expect(Object.keys(commandAs({ kind }, 'postgres', []).options.env).sort()).toEqual(['LC_ALL', 'PATH', 'TZ'])
+    expect(Object.keys(buildCommandAs({ kind }, 'postgres', []).options.env).sort()).toEqual(['LC_ALL', 'PATH', 'TZ'])
 })
 
 test('a packed database folder is unpacked as it was', async () => {

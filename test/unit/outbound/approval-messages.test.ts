@@ -3,10 +3,10 @@
 import { expect, test } from 'vitest'
 import { renderSlack } from '../../../adapters/slack/render/reply.ts'
 import { renderTelegram } from '../../../adapters/telegram/render/render.ts'
-import { questionPart, questionText, withoutQuestions } from '../../../src/agents/approvals/approval-messages.ts'
+import { questionPart, questionText, removeQuestions } from '../../../src/agents/approvals/approval-messages.ts'
 import { readPendingAction } from '../../../src/agents/approvals/pending-action.ts'
 import { type NormalizedResponse, type Part, type RenderedCall, textPart } from '../../../src/contract/index.ts'
-import { markQuestions } from '../../../src/outbound/render.ts'
+import { addQuestionsToCalls } from '../../../src/outbound/render.ts'
 import { slackSay, telegramSay } from '../../doubles/say.ts'
 
 const action = readPendingAction({
@@ -26,9 +26,9 @@ const saying = (...parts: readonly Part[]): NormalizedResponse => ({
   parts: [...parts],
 })
 const marked = (reply: NormalizedResponse, render: (reply: NormalizedResponse) => readonly RenderedCall[]) => {
-  const unasked = withoutQuestions(reply, [action])
+  const unasked = removeQuestions(reply, [action])
   if (unasked === undefined) return render(reply)
-  return markQuestions(render(reply), unasked.reply.parts.length === 0 ? [] : render(unasked.reply), {
+  return addQuestionsToCalls(render(reply), unasked.reply.parts.length === 0 ? [] : render(unasked.reply), {
     asks: unasked.asks,
     editing: 'lines',
   })
@@ -81,8 +81,8 @@ test.each([
 
 test.each(['lines', 'whole'] as const)('a question among words is edited only where lines can be: %s', (editing) => {
   const reply = saying(textPart(`${said}\n\n${questionText(action)}`))
-  const unasked = withoutQuestions(reply, [action])?.reply ?? reply
-  const [call] = markQuestions(slack(reply), slack(unasked), { asks: [action.action_id], editing })
+  const unasked = removeQuestions(reply, [action])?.reply ?? reply
+  const [call] = addQuestionsToCalls(slack(reply), slack(unasked), { asks: [action.action_id], editing })
   expect(call?.question).toEqual({
     asks: [action.action_id],
     otherwise: slack(unasked)[0]?.call,
@@ -91,7 +91,7 @@ test.each(['lines', 'whole'] as const)('a question among words is edited only wh
 })
 
 test('words of a function agent around its question stay', () => {
-  const unasked = withoutQuestions(saying(textPart(`First.\n\n${questionText(action)}\n\nLast.`)), [action])
+  const unasked = removeQuestions(saying(textPart(`First.\n\n${questionText(action)}\n\nLast.`)), [action])
   expect(unasked?.reply).toMatchObject({
     status: 'completed',
     parts: [{ content: expect.stringMatching(/^First\.\s+Last\.$/) }],
@@ -99,6 +99,6 @@ test('words of a function agent around its question stay', () => {
 })
 
 test('a reply that asks nothing of these actions is left alone', () => {
-  expect(withoutQuestions(saying(words), [action])).toBeUndefined()
-  expect(withoutQuestions(saying(questionPart(action)), [])).toBeUndefined()
+  expect(removeQuestions(saying(words), [action])).toBeUndefined()
+  expect(removeQuestions(saying(questionPart(action)), [])).toBeUndefined()
 })

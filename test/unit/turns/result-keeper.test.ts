@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { GatewayError } from '../../../src/lib/errors.ts'
 import type { LogFields } from '../../../src/lib/log.ts'
-import { createResultKeeper, trackResults } from '../../../src/turns/result-keeper.ts'
+import { createResultKeeper, trackOpenResults } from '../../../src/turns/result-keeper.ts'
 
 const away = (): GatewayError => new GatewayError('storage_unavailable', '[storage] away')
 
@@ -54,7 +54,7 @@ test('when the time to stop is over it says what is not stored, what hangs inclu
 
 test('a turn waits for its results that are on their way, and for nothing that has not begun', async () => {
   const { keeper } = keeperWithLog()
-  const { store, settled } = trackResults(keeper.store)
+  const { store, settled } = trackOpenResults(keeper.store)
   const order: string[] = []
   let isBack = false
   void store({ turn: 't1' }, async () => {

@@ -1,6 +1,6 @@
 // Slots: how many one agent and one connection may hold, and since when none is free.
 import { expect, test } from 'vitest'
-import { createSlots, slotShares } from '../../../src/turns/slots.ts'
+import { chooseSlotShares, createSlots } from '../../../src/turns/slots.ts'
 
 const policy = { slots: 64, reservedSlots: 8 }
 const several = { agents: 2, connections: 3 }
@@ -11,11 +11,11 @@ test.each([
   ['several agents on one connection', { agents: 2, connections: 1 }, { agent: 56, connection: 64, pair: 56 }],
   ['nobody else', { agents: 1, connections: 1 }, { agent: 64, connection: 64, pair: 64 }],
 ])('slots leave a reserve where there are %s', (_name, count, shares) => {
-  expect(slotShares(policy, count)).toEqual(shares)
+  expect(chooseSlotShares(policy, count)).toEqual(shares)
 })
 
 test('slots leave at least one to every agent and connection, however large the reserve', () => {
-  expect(slotShares({ slots: 4, reservedSlots: 8 }, several)).toEqual({ agent: 1, connection: 1, pair: 1 })
+  expect(chooseSlotShares({ slots: 4, reservedSlots: 8 }, several)).toEqual({ agent: 1, connection: 1, pair: 1 })
 })
 
 test('slots are never promised beyond a share, and whose share is used up is named', () => {

@@ -2,14 +2,14 @@
 import { expect, test } from 'vitest'
 import { slackChannel } from '../../../../adapters/slack/index.ts'
 import { defineAgent } from '../../../../src/agents/define-agent.ts'
-import { statement } from '../../../../src/db/client.ts'
+import { nameStatement } from '../../../../src/db/client.ts'
 import { createTestGateway, type TestGateway } from '../../../doubles/test-gateway.ts'
 import { fixtures } from '../../../fixtures/slack/index.ts'
 import { describeOnDatabase } from '../../../setup/describe-on-database.ts'
 
 const form = 'application/x-www-form-urlencoded'
 const encoder = new TextEncoder()
-const rows = statement(
+const rows = nameStatement(
   'test_rows',
   'select subject, state, reason from inbox where connection = $1 order by received_at',
 )

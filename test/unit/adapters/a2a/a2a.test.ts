@@ -3,8 +3,8 @@ import { expect, test } from 'vitest'
 import { a2aChannel } from '../../../../adapters/a2a/index.ts'
 import { normalizeParts } from '../../../../adapters/a2a/normalize.ts'
 import { renderParts } from '../../../../adapters/a2a/render.ts'
-import { isUnguessable } from '../../../../adapters/a2a/server/send-message.ts'
-import { doTypesMeet, isTypeAmong } from '../../../../adapters/a2a/verify.ts'
+import { isUnguessableId } from '../../../../adapters/a2a/server/send-message.ts'
+import { doMediaTypesOverlap, isMediaTypeAccepted } from '../../../../adapters/a2a/verify.ts'
 import type { Adapter, ServeContext, TaskService, TaskSnapshot } from '../../../../src/contract/index.ts'
 import { GatewayError } from '../../../../src/lib/errors.ts'
 import { createUnpinnedFetch, webHmac } from '../../../../src/lib/index.ts'
@@ -167,12 +167,12 @@ test.each([
   ['aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa', false],
   ['c3VwZXIgcmFuZG9tIGlkIGhlcmU', true],
 ])('%s is something that nobody guesses: %s', (id, expected) => {
-  expect(isUnguessable(id)).toBe(expected)
+  expect(isUnguessableId(id)).toBe(expected)
 })
 
 test('types meet by name, by family and by wildcards on either side', () => {
-  expect(isTypeAmong('Image/PNG; q=1', ['image/*'])).toBe(true)
-  expect(isTypeAmong('text/html', ['text/plain'])).toBe(false)
-  expect(doTypesMeet(['text/*'], ['text/plain'])).toBe(true)
-  expect(doTypesMeet(['video/mp4'], ['text/plain', 'application/json'])).toBe(false)
+  expect(isMediaTypeAccepted('Image/PNG; q=1', ['image/*'])).toBe(true)
+  expect(isMediaTypeAccepted('text/html', ['text/plain'])).toBe(false)
+  expect(doMediaTypesOverlap(['text/*'], ['text/plain'])).toBe(true)
+  expect(doMediaTypesOverlap(['video/mp4'], ['text/plain', 'application/json'])).toBe(false)
 })

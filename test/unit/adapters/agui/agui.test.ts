@@ -8,8 +8,8 @@ import type { ReceiveResult, WatchResult } from '../../../../src/contract/adapte
 import type { InboundMessage, RawRequest } from '../../../../src/contract/index.ts'
 import { webHmac } from '../../../../src/lib/index.ts'
 import type { JsonObject } from '../../../../src/lib/json-value.ts'
-import { bytesOf } from '../../../../src/testing/adapter-contract.ts'
-import { attemptAt, replySaying } from '../../../../src/testing/adapter-contract-outbound.ts'
+import { jsonToBytes } from '../../../../src/testing/adapter-contract.ts'
+import { createAttempt, createTextReply } from '../../../../src/testing/adapter-contract-outbound.ts'
 import { type AdapterFixtures, adapterFor } from '../../../../src/testing/adapter-fixtures.ts'
 import { fixtures } from '../../../fixtures/agui/index.ts'
 
@@ -19,7 +19,7 @@ const user = (content: unknown) => [{ id: 'm1', role: 'user', content }]
 const run = (fields: object) => ({ threadId: 't1', runId: 'r1', messages: user('hello'), ...fields })
 
 async function receive(payload: unknown, changes: Partial<RawRequest> = {}): Promise<ReceiveResult> {
-  return adapter.receive({ ...fixtures.sign(bytesOf(payload)), ...changes }, kit.connection)
+  return adapter.receive({ ...fixtures.sign(jsonToBytes(payload)), ...changes }, kit.connection)
 }
 
 async function read(payload: unknown): Promise<InboundMessage> {
@@ -125,7 +125,7 @@ describe('a run request', () => {
 })
 
 describe('what is kept of a request', () => {
-  const kept = fixtures.sign(bytesOf(run({})))
+  const kept = fixtures.sign(jsonToBytes(run({})))
   test.each([['gw:token/89abcdef'], ['test:ada'], [null]])(
     'is not read again as this machine’s when %j sent it',
     async (subject) => {
@@ -149,7 +149,7 @@ describe('what is kept of a request', () => {
 })
 
 describe('the answer', () => {
-  const reply = replySaying('hi', { thread_id: 't1', in_reply_to: 'm1' })
+  const reply = createTextReply('hi', { thread_id: 't1', in_reply_to: 'm1' })
   const answered: WatchResult = { kind: 'answered', response: reply, runId: 'r1' }
   const accepted = { kind: 'accepted', inboxId: 'i', flagged: false } as const
   const duplicate = { kind: 'duplicate', inboxId: 'i' } as const
@@ -228,12 +228,12 @@ describe('the answer', () => {
     const appended: unknown[] = []
     const logging = adapterFor(kit, undefined, undefined, { append: async (...given) => void appended.push(given) })
     const [call] = logging.render(reply, kit.replyTo)
-    expect(await logging.deliver(call?.call as JsonObject, attemptAt(1))).toEqual({
+    expect(await logging.deliver(call?.call as JsonObject, createAttempt(1))).toEqual({
       kind: 'delivered',
       vendorId: 'client-0001',
     })
     expect(appended).toEqual([['run-1', 'client-0001', { type: 'done', response: reply }]])
-    expect(await logging.deliver(call?.call as JsonObject, attemptAt(1, { runId: undefined }))).toEqual({
+    expect(await logging.deliver(call?.call as JsonObject, createAttempt(1, { runId: undefined }))).toEqual({
       kind: 'refused',
       reason: 'no_run_to_answer',
     })
@@ -242,7 +242,7 @@ describe('the answer', () => {
   test('is tried again when the log is away', async () => {
     const failing = adapterFor(kit, undefined, undefined, { append: () => Promise.reject(new Error('down')) })
     const [call] = failing.render(reply, kit.replyTo)
-    expect(await failing.deliver(call?.call as JsonObject, attemptAt(1))).toEqual({
+    expect(await failing.deliver(call?.call as JsonObject, createAttempt(1))).toEqual({
       kind: 'retry',
       reason: 'run_log_unavailable',
     })

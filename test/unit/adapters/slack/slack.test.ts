@@ -9,7 +9,7 @@ import { renderSlack } from '../../../../adapters/slack/render/reply.ts'
 import type { Installations } from '../../../../src/contract/channel.ts'
 import type { JsonObject } from '../../../../src/lib/json-value.ts'
 import { secret } from '../../../../src/lib/secret.ts'
-import { attemptAt, replySaying } from '../../../../src/testing/adapter-contract-outbound.ts'
+import { createAttempt, createTextReply } from '../../../../src/testing/adapter-contract-outbound.ts'
 import {
   ada,
   adapterWith,
@@ -70,8 +70,8 @@ describe('a live message whose opening was never heard of', () => {
       api.failNext('chat.startStream', fault)
       if (JSON.stringify(fault).includes('unknown_method'))
         api.failNext('chat.postMessage', { kind: 'drop', when: 'after' })
-      await adapter.deliver(call, attemptAt(1, { clientId: clientId(ms) }))
-      const found = await adapter.reconcile?.(call, attemptAt(2, { clientId: clientId(ms) }))
+      await adapter.deliver(call, createAttempt(1, { clientId: clientId(ms) }))
+      const found = await adapter.reconcile?.(call, createAttempt(2, { clientId: clientId(ms) }))
       return [found, api.posts.map(({ ts }) => ts)] as const
     })
 
@@ -123,10 +123,10 @@ describe('tokens of two installations', () => {
   })
 
   test('a reply that says the token is refused before any call', async () => {
-    const said = replySaying(`my token is ${fixtures.secrets.botToken}`)
+    const said = createTextReply(`my token is ${fixtures.secrets.botToken}`)
     await withApi(async (api, adapter) => {
       const [first] = adapter.render(said, place)
-      expect(await adapter.deliver(first?.call ?? {}, attemptAt(1))).toEqual({
+      expect(await adapter.deliver(first?.call ?? {}, createAttempt(1))).toEqual({
         kind: 'refused',
         reason: 'text_contains_credential',
       })
@@ -172,11 +172,11 @@ describe('a slash command', () => {
   test('in a channel is answered to the person who gave it, and where the bot is not in a direct message', async () => {
     const { replyTo } = await ordered({})
     await withApi(async (api, adapter) => {
-      const [first] = adapter.render(replySaying('here'), replyTo)
-      expect(await adapter.deliver(first?.call ?? {}, attemptAt(1))).toMatchObject({ kind: 'delivered' })
+      const [first] = adapter.render(createTextReply('here'), replyTo)
+      expect(await adapter.deliver(first?.call ?? {}, createAttempt(1))).toMatchObject({ kind: 'delivered' })
       expect(api.ephemeral).toMatchObject([{ channel: 'C0GENERAL1', user: ada }])
       api.failNext('chat.postEphemeral', apiError('not_in_channel'))
-      expect(await adapter.deliver(first?.call ?? {}, attemptAt(2))).toMatchObject({ kind: 'delivered' })
+      expect(await adapter.deliver(first?.call ?? {}, createAttempt(2))).toMatchObject({ kind: 'delivered' })
       expect(api.fields('chat.postMessage').map(({ channel }) => channel)).toEqual([ada])
       expect(adapter.live?.open(replyTo, 'growing')).toBeUndefined()
     })
@@ -184,7 +184,7 @@ describe('a slash command', () => {
 
   test('in a direct conversation with the app is answered there like a message', async () => {
     const { replyTo } = await ordered({ channel_id: 'D0ADA0001' })
-    const calls = adapterWith().render(replySaying('here'), replyTo)
+    const calls = adapterWith().render(createTextReply('here'), replyTo)
     expect(calls.map(({ call }) => call['method'])).toEqual(['chat.postMessage'])
   })
 })
@@ -321,7 +321,7 @@ describe('the settings', () => {
   test('an address of our own names somebody a reply may call', () => {
     const name = '@u0ada0001.t0parley1@slack.parley.localhost'
     const shown = (may: ReadonlySet<string>) =>
-      JSON.stringify(adapterWith().render(replySaying(`${name} look`), place, may))
+      JSON.stringify(adapterWith().render(createTextReply(`${name} look`), place, may))
     expect(shown(new Set([name]))).toContain('"user_id":"U0ADA0001"')
     expect(shown(new Set())).not.toContain('"user_id"')
   })
@@ -329,7 +329,7 @@ describe('the settings', () => {
   test('a reply of files alone names them in the message that grew, so that none is left open', () => {
     const attachment = { id: '018f0000-0000-7000-8000-000000000001', bucket: 'b', path: 'p.txt' }
     const digest = { kind: 'content_addressed', algo: 'sha256', digest: '0'.repeat(64) } as const
-    const reply = replySaying('', { parts: [{ kind: 'file', bytes_ref: digest, name: 'p.txt', attachment }] })
+    const reply = createTextReply('', { parts: [{ kind: 'file', bytes_ref: digest, name: 'p.txt', attachment }] })
     const facts = { names: new Map(), say: slackSay, sendsFiles: true, broadcasts: new Set<string>() }
     const methods = (hasLive: boolean) =>
       renderSlack(facts, reply, place, { mayNotify: new Set(), hasLive }).map(({ call }) => call.method)

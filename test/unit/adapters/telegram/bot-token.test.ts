@@ -7,7 +7,7 @@ import { telegramChannel } from '../../../../adapters/telegram/index.ts'
 import { telegramCommands } from '../../../../adapters/telegram/setup.ts'
 import type { Adapter, CommandContext } from '../../../../src/contract/index.ts'
 import type { JsonObject } from '../../../../src/lib/json-value.ts'
-import { attemptAt } from '../../../../src/testing/adapter-contract-outbound.ts'
+import { createAttempt } from '../../../../src/testing/adapter-contract-outbound.ts'
 import { fixtures } from '../../../fixtures/telegram/index.ts'
 
 const { connection, now } = fixtures
@@ -80,11 +80,14 @@ const paths: Readonly<Record<string, Path>> = {
   ...Object.fromEntries(
     calls.map((call, at): [string, Path] => [
       `${String(call['method'])} ${at}`,
-      (adapter) => adapter.deliver(call, attemptAt(1)),
+      (adapter) => adapter.deliver(call, createAttempt(1)),
     ]),
   ),
   'a live message that is finished': (adapter) =>
-    adapter.deliver({ method: 'sendMessage', payload: text, finishesLive: true }, attemptAt(1, { liveReference: '7' })),
+    adapter.deliver(
+      { method: 'sendMessage', payload: text, finishesLive: true },
+      createAttempt(1, { liveReference: '7' }),
+    ),
   'a frame of an edit': frame('7'),
   'a frame of a draft': frame('draft:7'),
   'a sign of typing': async (adapter) => adapter.presence?.show({ chat_id: '5' }, 'typing'),

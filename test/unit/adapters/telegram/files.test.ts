@@ -3,7 +3,7 @@ import { inspect } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { OpenedFile, Part } from '../../../../src/contract/index.ts'
 import type { JsonObject } from '../../../../src/lib/json-value.ts'
-import { attemptAt, replySaying } from '../../../../src/testing/adapter-contract-outbound.ts'
+import { createAttempt, createTextReply } from '../../../../src/testing/adapter-contract-outbound.ts'
 import { type AdapterFixtures, adapterFor } from '../../../../src/testing/adapter-fixtures.ts'
 import type { Fault } from '../../../../src/testing/scripted-server.ts'
 import {
@@ -167,7 +167,7 @@ describe('sending', () => {
   })
   const render = (parts: readonly Part[], hasFiles = true) =>
     adapterFor(kit, undefined, undefined, undefined, hasFiles ? { open: async () => undefined } : undefined)
-      .render(replySaying('', { parts: [...parts] }), { chat_id: '5', message_thread_id: '9' })
+      .render(createTextReply('', { parts: [...parts] }), { chat_id: '5', message_thread_id: '9' })
       .map(
         ({ call }) =>
           call as { method: string; payload: { text?: string }; file?: { name: string }; files?: unknown[] },
@@ -219,10 +219,10 @@ describe('sending', () => {
     const open = async () => ({ body: new Blob(['x']).stream(), size: 1, mimeType: 'a/b', name: '' })
     const adapter = adapterFor(kit, api.apiRoot, fetch, undefined, { open })
     const [album] = adapter.render(
-      replySaying('', { parts: [text, part('image/png', 1, 'a.png'), part('video/mp4', 1, 'b.mp4')] }),
+      createTextReply('', { parts: [text, part('image/png', 1, 'a.png'), part('video/mp4', 1, 'b.mp4')] }),
       { chat_id: '5' },
     )
-    const send = (outboxId: string) => adapter.deliver(album?.call ?? {}, attemptAt(1, { outboxId }))
+    const send = (outboxId: string) => adapter.deliver(album?.call ?? {}, createAttempt(1, { outboxId }))
     expect(await send('o1')).toEqual({ kind: 'delivered', vendorId: '1' })
     expect(api.sent.map(({ file }) => file?.name)).toEqual(['a.png', 'b.mp4'])
     expect(JSON.parse(api.sent[0]?.file?.media ?? '')).toMatchObject([
@@ -252,8 +252,8 @@ describe('sending', () => {
     const open = async () => ({ body: new Blob(['x']).stream(), size: 1, mimeType: 'a/b', name: '' })
     const adapter = adapterFor(kit, api.apiRoot, fetch, undefined, { open })
     const pictures = Array.from({ length: 10 }, () => part('image/png', 1))
-    const [album] = adapter.render(replySaying('', { parts: pictures }), { chat_id: '-5' })
-    const send = () => adapter.deliver(album?.call ?? {}, attemptAt(1))
+    const [album] = adapter.render(createTextReply('', { parts: pictures }), { chat_id: '-5' })
+    const send = () => adapter.deliver(album?.call ?? {}, createAttempt(1))
     expect([await send(), await send(), await send()].map(({ kind }) => kind)).toEqual([
       'delivered',
       'delivered',
@@ -271,8 +271,8 @@ describe('sending', () => {
     }
     const adapter = adapterFor(kit, api.apiRoot, fetch, undefined, files)
     const send = (name: string) => {
-      const [first] = adapter.render(replySaying('', { parts: [part('text/plain', 1, name)] }), { chat_id: '5' })
-      return adapter.deliver(first?.call ?? {}, attemptAt(1))
+      const [first] = adapter.render(createTextReply('', { parts: [part('text/plain', 1, name)] }), { chat_id: '5' })
+      return adapter.deliver(first?.call ?? {}, createAttempt(1))
     }
     expect(await send('a"; name="chat_id"\r\n\r\n6 é.txt')).toMatchObject({ kind: 'delivered' })
     expect(api.sent).toMatchObject([{ chat_id: '5', file: { name: 'a_; name=_chat_id_____6 é.txt' } }])

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { telegram, telegramChannel } from '../../../../adapters/telegram/index.ts'
 import type { ReceiveResult } from '../../../../src/contract/adapter.ts'
 import type { InboundEvent, InboundMessage, RawRequest } from '../../../../src/contract/index.ts'
-import { bytesOf } from '../../../../src/testing/adapter-contract.ts'
+import { jsonToBytes } from '../../../../src/testing/adapter-contract.ts'
 import { type AdapterFixtures, adapterFor } from '../../../../src/testing/adapter-fixtures.ts'
 import { fixtures } from '../../../fixtures/telegram/index.ts'
 
@@ -23,7 +23,7 @@ const mention = (text: string, length = text.indexOf(' ') === -1 ? text.length :
   message({ text, entities: [{ type: 'mention', offset: 0, length }] })
 
 async function receive(payload: unknown, changes: Partial<RawRequest> = {}): Promise<ReceiveResult> {
-  return adapter.receive({ ...fixtures.sign(bytesOf(payload)), ...changes }, kit.connection)
+  return adapter.receive({ ...fixtures.sign(jsonToBytes(payload)), ...changes }, kit.connection)
 }
 
 async function arrived(payload: unknown): Promise<InboundEvent> {
@@ -81,7 +81,7 @@ describe('the secret header', () => {
       [old, 'read'],
       ['p'.repeat(32), 'rejected'],
     ] as const) {
-      const arrival = { ...fixtures.sign(bytesOf(message({}))), headers: { [header]: given } }
+      const arrival = { ...fixtures.sign(jsonToBytes(message({}))), headers: { [header]: given } }
       expect((await rotating.receive(arrival, kit.connection)).kind).toBe(kind)
     }
   })
@@ -142,7 +142,7 @@ describe('reading updates', () => {
   test('T12 two bots with the same update give two messages', async () => {
     const settings = { ...kit.settings('http://127.0.0.1:9'), botToken: '7000002:other' }
     const other = adapterFor({ ...kit, settings: () => settings })
-    const reception = await other.receive(fixtures.sign(bytesOf(message({}))), kit.connection)
+    const reception = await other.receive(fixtures.sign(jsonToBytes(message({}))), kit.connection)
     const first = reception.kind === 'read' ? reception.events[0] : undefined
     expect(first?.kind === 'message' && first.message.id).toBe('7000002:-1002345678901:7')
     expect((await read(message({}))).message.id).toBe('7000001:-1002345678901:7')

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { textLine, toolCallLine, toolResultLine } from '../../../../src/agents/messages.ts'
 import { aiSdkModel } from '../../../../src/agents/models/ai-sdk.ts'
-import { type RetryPolicy, withRetries } from '../../../../src/agents/models/failover.ts'
+import { addRetries, type RetryPolicy } from '../../../../src/agents/models/failover.ts'
 import type { ModelRequest } from '../../../../src/agents/models/model.ts'
 import { openAiCompatible } from '../../../../src/agents/models/openai-compatible.ts'
 import { type ScriptedModelServer, startScriptedModel } from '../../../doubles/scripted-model-server.ts'
@@ -36,7 +36,7 @@ const tools = [
 ] as const
 
 function ask(changes: Partial<ModelRequest> = {}) {
-  const model = withRetries(aiSdkModel(openAiCompatible({ baseUrl: server.baseUrl, model: 'scripted' })), retries)
+  const model = addRetries(aiSdkModel(openAiCompatible({ baseUrl: server.baseUrl, model: 'scripted' })), retries)
   return model({
     messages: [textLine('user', 'hello')],
     tools: [...tools],

@@ -1,6 +1,11 @@
 // Several models: which one answers, which one is left alone, and what is said of it.
 import { expect, test } from 'vitest'
-import { createBreaker, type ModelSwitch, withFallback, withRetries } from '../../../../src/agents/models/failover.ts'
+import {
+  addFallback,
+  addRetries,
+  createModelBreaker,
+  type ModelSwitch,
+} from '../../../../src/agents/models/failover.ts'
 import type { Model, ModelRequest } from '../../../../src/agents/models/model.ts'
 
 // A whole request is of no concern here.
@@ -15,8 +20,8 @@ const scene = (fail: () => unknown) => {
   }
   const asked: string[] = []
   const switches: ModelSwitch[] = []
-  const breaker = createBreaker(() => now)
-  const patient = (model: Model, hasFallback: boolean) => withRetries(model, { sleep: async () => {}, hasFallback })
+  const breaker = createModelBreaker(() => now)
+  const patient = (model: Model, hasFallback: boolean) => addRetries(model, { sleep: async () => {}, hasFallback })
   const first = patient(async () => {
     asked.push('first')
     const error = fail()
@@ -31,7 +36,7 @@ const scene = (fail: () => unknown) => {
     { name: 'a/first', model: first },
     { name: 'b/second', model: second },
   ]
-  const model = withFallback(models, breaker, (change) => void switches.push(change))
+  const model = addFallback(models, breaker, (change) => void switches.push(change))
   return { model, asked, switches, pass }
 }
 
@@ -81,16 +86,16 @@ test('the first model is asked again after a minute, by one request, and answers
 })
 
 test('where every model is away the turn waits, also when one of them refuses the key', async () => {
-  const breaker = createBreaker(() => 0)
-  const away: Model = withRetries(() => Promise.reject(callError(503)), { sleep: async () => {} })
-  const refusing: Model = withRetries(() => Promise.reject(callError(401)), {})
+  const breaker = createModelBreaker(() => 0)
+  const away: Model = addRetries(() => Promise.reject(callError(503)), { sleep: async () => {} })
+  const refusing: Model = addRetries(() => Promise.reject(callError(401)), {})
   const named = (model: Model, name: string) => ({ name, model })
-  const model = withFallback([named(away, 'a'), named(refusing, 'b')], breaker, () => {})
+  const model = addFallback([named(away, 'a'), named(refusing, 'b')], breaker, () => {})
   await expect(model(request)).rejects.toMatchObject({ code: 'provider_unavailable' })
 })
 
 test('words that were shown are not followed by those of another model in the same try', async () => {
-  const cut: Model = withRetries(async ({ onDelta }) => {
+  const cut: Model = addRetries(async ({ onDelta }) => {
     onDelta?.('Once')
     throw new TypeError('terminated')
   }, {})
@@ -103,9 +108,9 @@ test('words that were shown are not followed by those of another model in the sa
     { name: 'a', model: cut },
     { name: 'b', model: second },
   ]
-  const model = withFallback(
+  const model = addFallback(
     models,
-    createBreaker(() => 0),
+    createModelBreaker(() => 0),
     () => {},
   )
   await expect(model({ ...request, onDelta: () => {} })).rejects.toMatchObject({ code: 'provider_unavailable' })

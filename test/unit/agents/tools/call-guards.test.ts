@@ -1,17 +1,17 @@
 // Guards around calls: sizes, repetition, the audit trail.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { auditEvent, hashedParameters } from '../../../../src/agents/loop/tool-records.ts'
-import { calledTools, gateMediator, readGateRules } from '../../../../src/agents/tools/call-gate.ts'
+import { createToolAudit, hashedParameters } from '../../../../src/agents/loop/tool-records.ts'
+import { createGateMediator, listCalledTools, readGateRules } from '../../../../src/agents/tools/call-gate.ts'
 import {
-  callSignature,
   createDuplicateCalls,
   createFailureGuard,
+  hashCallSignature,
   isRepeatable,
 } from '../../../../src/agents/tools/call-guards.ts'
 import { createToolCatalog } from '../../../../src/agents/tools/catalog.ts'
 import type { ToolResult } from '../../../../src/agents/tools/tool.ts'
-import { createResultTruncator, storedResult } from '../../../../src/agents/tools/tool-result.ts'
+import { createResultTruncator, redactResultForStorage } from '../../../../src/agents/tools/tool-result.ts'
 import { truncateToBytes } from '../../../../src/lib/index.ts'
 import type { Fields } from '../../../../src/lib/json-value.ts'
 import { declared } from '../../../doubles/tool-call.ts'
@@ -59,7 +59,7 @@ test('a truncated result is bounded, whatever the tool returned', () => {
 test('the audit hash covers the whole result, and no parameter shows', async () => {
   const { redacted, parameters_sha256: parametersSha256 } = await hashedParameters({ token: 's3cret', q: 1 })
   const call = { turn: 1, toolName: 'demo/act', toolCallId: 'c1', source: 'demo', parametersSha256 }
-  const event = await auditEvent({ ...call, result: done('a') })
+  const event = await createToolAudit({ ...call, result: done('a') })
   expect(redacted).toEqual({ q: 1, token: '[redacted]' })
   expect(event).toEqual({
     schema_version: 1,
@@ -74,9 +74,9 @@ test('the audit hash covers the whole result, and no parameter shows', async () 
     result_status: 'success',
     result_sha256: expect.stringMatching(/^sha256:[0-9a-f]{64}$/),
   })
-  const other = await auditEvent({ ...call, result: done('b') })
+  const other = await createToolAudit({ ...call, result: done('b') })
   expect(other.result_sha256).not.toBe(event.result_sha256)
-  const broken = await auditEvent({ ...call, result: failed({ error_type: 'busy' }) })
+  const broken = await createToolAudit({ ...call, result: failed({ error_type: 'busy' }) })
   expect(broken).toMatchObject({ result_status: 'error', error_type: 'busy' })
 })
 
@@ -87,7 +87,7 @@ test('a secret parameter never comes back in what is stored, however the tool ec
     fc.property(secret, secret, (pin, item) => {
       fc.pre(![pin, item].some((value) => '[redacted] success result echo text nested'.includes(String(value))))
       const echo = { text: `pin ${pin}, item ${item}`, nested: [{ pin, item }] }
-      const stored = storedResult(done(echo), { pin, list: [item] }, declared)
+      const stored = redactResultForStorage(done(echo), { pin, list: [item] }, declared)
       const texts = JSON.stringify([stored.result])
       for (const value of [pin, item]) expect(texts).not.toContain(JSON.stringify(value).replace(/^"|"$/g, ''))
     }),
@@ -97,7 +97,7 @@ test('a secret parameter never comes back in what is stored, however the tool ec
 test('a stored request to a client has its secrets hidden and the rest whole', () => {
   const request = { tool_name: 'client/pick', tool_call_id: 'c1', parameters: { password: '12', a: 1 } }
   const pending: ToolResult = { ...failed({}), status: 'runtime_tool_pending', runtime_tool_request: request }
-  expect(storedResult(pending, request.parameters).runtime_tool_request).toEqual({
+  expect(redactResultForStorage(pending, request.parameters).runtime_tool_request).toEqual({
     tool_name: 'client/pick',
     tool_call_id: 'c1',
     parameters: { a: 1, password: '[redacted]' },
@@ -106,9 +106,9 @@ test('a stored request to a client has its secrets hidden and the rest whole', (
 
 test('calls that differ in a secret only are two calls with one public hash', async () => {
   const [a, b, c] = await Promise.all([
-    callSignature(none, 'demo/act', { pin: 1, password: 'a' }),
-    callSignature(none, 'demo/act', { password: 'b', pin: 1 }),
-    callSignature(none, 'demo/act', { password: 'a', pin: 1 }),
+    hashCallSignature(none, 'demo/act', { pin: 1, password: 'a' }),
+    hashCallSignature(none, 'demo/act', { password: 'b', pin: 1 }),
+    hashCallSignature(none, 'demo/act', { password: 'a', pin: 1 }),
   ])
   expect(a.key).not.toBe(b.key)
   expect(a.key).toBe(c.key)
@@ -121,7 +121,7 @@ async function corrected(calls: readonly (readonly [Fields, ToolResult])[]): Pro
   const answers: boolean[] = []
   for (const [fields, result] of calls) {
     const declaration = declared(fields)
-    const signature = await callSignature(none, declaration.name, {})
+    const signature = await hashCallSignature(none, declaration.name, {})
     const correction = duplicates.check(signature, declaration)
     answers.push(correction !== undefined)
     if (correction === undefined) duplicates.record(signature, declaration, `c${answers.length}`, result)
@@ -201,7 +201,7 @@ test('repeatable is what the declaration says', () => {
 
 test('a correction says which call stands', async () => {
   const duplicates = createDuplicateCalls()
-  const signature = await callSignature(none, 'demo/act', {})
+  const signature = await hashCallSignature(none, 'demo/act', {})
   duplicates.record(signature, declared(), 'c1', done())
   expect(duplicates.check(signature, declared())).toMatchObject({
     success: false,
@@ -250,7 +250,7 @@ test('gate rules are read in every spelling, and those that could never apply ar
 
 test('only calls are calls, whatever a text or a result looks like', () => {
   const line = (type: 'text' | 'tool_call' | 'tool_result', tool_name: string) => ({ type, payload: { tool_name } })
-  expect(calledTools([line('text', 'a/b'), line('tool_call', 'a/c'), line('tool_result', 'a/d')])).toEqual(['a/c'])
+  expect(listCalledTools([line('text', 'a/b'), line('tool_call', 'a/c'), line('tool_result', 'a/d')])).toEqual(['a/c'])
 })
 
 test('the gate refuses as a mediator, before the call under judgement is counted', async () => {
@@ -260,7 +260,7 @@ test('the gate refuses as a mediator, before the call under judgement is counted
   const judge = (called: readonly string[]) => {
     const messages = called.map((tool_name) => ({ type: 'tool_call', payload: { tool_name } }))
     // The gate reads two fields of the transcript and the name.
-    return gateMediator(rules)({ messages, tool_name: called.at(-1) } as never)
+    return createGateMediator(rules)({ messages, tool_name: called.at(-1) } as never)
   }
   expect(await judge(['a/start', 'a/read'])).toEqual({ action: 'proceed' })
   expect(await judge(['a/start', 'a/read', 'a/read'])).toMatchObject({

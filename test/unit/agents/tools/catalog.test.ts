@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { createToolCatalog, normalizeDeclarations } from '../../../../src/agents/tools/catalog.ts'
 import { readDeclaration } from '../../../../src/agents/tools/declaration.ts'
-import { providerSafeName } from '../../../../src/agents/tools/tool-names.ts'
+import { toProviderSafeName } from '../../../../src/agents/tools/tool-names.ts'
 import { declared } from '../../../doubles/tool-call.ts'
 
 test.each([
@@ -10,7 +10,7 @@ test.each([
   ['every/get-sum', 'every__get-sum'],
   ['files/read_file', 'files__read_file'],
   ['a_b/c_', 'a_b__c_'],
-])('%s is %s to a provider', (name, safe) => expect(providerSafeName(name)).toBe(safe))
+])('%s is %s to a provider', (name, safe) => expect(toProviderSafeName(name)).toBe(safe))
 
 test('no two names have one spelling, and every spelling is one that providers take', () => {
   const pieces = [
@@ -30,9 +30,9 @@ test('no two names have one spelling, and every spelling is one that providers t
     'z'.repeat(60),
   ]
   const names = pieces.flatMap((space) => pieces.map((name) => `${space}/${name}`))
-  const ending = providerSafeName('a__b/c').slice(-18)
+  const ending = toProviderSafeName('a__b/c').slice(-18)
   const crafted = [`a/b_c${ending.toLowerCase()}`, `a__b/c${ending.toLowerCase()}`, 'A/b', 'a/B', 'é', '_x_', '/9', '']
-  const spellings = [...names, ...crafted].map(providerSafeName)
+  const spellings = [...names, ...crafted].map(toProviderSafeName)
   expect(spellings.filter((each) => !/^[A-Za-z][A-Za-z0-9_-]{0,63}$/.test(each))).toEqual([])
   expect(new Set(spellings).size).toBe(spellings.length)
 })
@@ -41,7 +41,7 @@ test('tools whose names differ in a stroke or a slash only are both there, each 
   const all = ['a-b/c', 'a/b-c', 'a__b/c', 'a/b__c', `long/${'n'.repeat(90)}`, `long/${'n'.repeat(91)}`]
   const catalog = createToolCatalog(all.map((name) => declared({ name })))
   expect(catalog.rejected).toEqual([])
-  expect(all.map((name) => catalog.find(providerSafeName(name))?.name)).toEqual(all)
+  expect(all.map((name) => catalog.find(toProviderSafeName(name))?.name)).toEqual(all)
 })
 
 test('of two tools that were given one spelling the second is reported', () => {

@@ -1,7 +1,7 @@
 // The desk: what the loop hands over and what it is told, in the order that keeps people safe.
 import { expect, test } from 'vitest'
 import { approvalLine } from '../../../../src/agents/messages.ts'
-import { completionGate, readGateRules } from '../../../../src/agents/tools/call-gate.ts'
+import { createCompletionGate, readGateRules } from '../../../../src/agents/tools/call-gate.ts'
 import { createDuplicateCalls } from '../../../../src/agents/tools/call-guards.ts'
 import { createToolCatalog } from '../../../../src/agents/tools/catalog.ts'
 import { approvalRequired } from '../../../../src/agents/tools/tool.ts'
@@ -148,7 +148,7 @@ test('diagnostics are attached, and one that throws is not', async () => {
 })
 
 test('the completion gate tells the loop what is missing', () => {
-  const gate = completionGate(readGateRules([{ id: 'g', require_tool_use: true, require_one_of: ['demo/act'] }]))
+  const gate = createCompletionGate(readGateRules([{ id: 'g', require_tool_use: true, require_one_of: ['demo/act'] }]))
   expect(gate([])).toEqual({
     rule_id: 'g',
     require_one_of: ['demo/act'],

@@ -4,9 +4,9 @@ import { describe, expect, test } from 'vitest'
 import { validateArguments } from '../../../../src/agents/tools/json-schema.ts'
 import {
   bindParameters,
+  declarationForModel,
   missingParameters,
-  modelDeclaration,
-  modelSchema,
+  modelParametersSchema,
 } from '../../../../src/agents/tools/parameters.ts'
 import { prepareCall } from '../../../../src/agents/tools/tool-runner.ts'
 import { declared, prepared } from '../../../doubles/tool-call.ts'
@@ -146,15 +146,19 @@ test('a path finds own fields only', () => {
 
 test('the model is not shown the default of a secret', () => {
   const tool = declared({ parameters: { properties: { api_key: { type: 'string', default: 'k', examples: ['k'] } } } })
-  expect(modelSchema(tool)).toEqual({ type: 'object', properties: { api_key: { type: 'string' } } })
+  expect(modelParametersSchema(tool)).toEqual({ type: 'object', properties: { api_key: { type: 'string' } } })
 })
 
 test('the model is given the declaration with that schema', () => {
   const tool = declared({ parameters: { properties: { a: { required: true } } } })
-  expect(modelDeclaration(tool)).toEqual({ ...tool, parameters: modelSchema(tool) })
+  expect(declarationForModel(tool)).toEqual({ ...tool, parameters: modelParametersSchema(tool) })
 })
 
 test('the old way to say required reaches the model as a list', () => {
   const tool = declared({ parameters: { properties: { a: { type: 'string', required: true }, b: {} } } })
-  expect(modelSchema(tool)).toEqual({ type: 'object', properties: { a: { type: 'string' }, b: {} }, required: ['a'] })
+  expect(modelParametersSchema(tool)).toEqual({
+    type: 'object',
+    properties: { a: { type: 'string' }, b: {} },
+    required: ['a'],
+  })
 })

@@ -1,8 +1,8 @@
 // Opaque tokens: their issuer is asked, with the gateway's own secret, for every token it has not just answered for.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import {
-  createIntrospection,
   createIssuerCache,
+  createTokenIntrospector,
   type IssuerCache,
 } from '../../../../src/identity/issuers/issuer-client.ts'
 import { createUnpinnedFetch, sha256Hex } from '../../../../src/lib/index.ts'
@@ -21,7 +21,7 @@ const asker = (changes: { clientSecret?: string; cacheSeconds?: number } = {}) =
     now: () => now,
     log: { warn() {} },
   }
-  return createIntrospection(deps, {
+  return createTokenIntrospector(deps, {
     issuer: issuer.origin,
     audience: [audience],
     scopes: {},

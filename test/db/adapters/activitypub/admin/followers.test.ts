@@ -1,7 +1,7 @@
 // Who may follow where the operator decides, and who follows: asked of a gateway that runs, told to real servers.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../../../../src/agents/define-agent.ts'
-import { statement } from '../../../../../src/db/client.ts'
+import { nameStatement } from '../../../../../src/db/client.ts'
 import { type Fediverse, startFediverse } from '../../../../doubles/fediverse.ts'
 import {
   echo,
@@ -15,7 +15,7 @@ import { describeOnDatabase } from '../../../../setup/describe-on-database.ts'
 import { command, deskAt } from './run-command.ts'
 
 const social = 'social.localhost'
-const rows = statement('test_people_rows', 'select kind, reason from inbox order by seq')
+const rows = nameStatement('test_people_rows', 'select kind, reason from inbox order by seq')
 
 describeOnDatabase('followers of an agent', (database) => {
   let fediverse: Fediverse

@@ -1,6 +1,6 @@
 // New keys for an agent: followers are told, what was proven before still counts, and every process has the same ones at once.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { agentOwner } from '../../../../../adapters/activitypub/documents/actor-document.ts'
+import { agentKeyOwner } from '../../../../../adapters/activitypub/documents/actor-document.ts'
 import { createDocumentUrls } from '../../../../../adapters/activitypub/documents/urls.ts'
 import { createActorKeys } from '../../../../../adapters/activitypub/signatures/own-keys.ts'
 import type { ChannelKeys } from '../../../../../src/contract/channel.ts'
@@ -103,7 +103,7 @@ describe('two processes', () => {
       },
     }
     const records = memoryRecords()
-    const owner = agentOwner(createDocumentUrls('https://agents.example'), 'demo')
+    const owner = agentKeyOwner(createDocumentUrls('https://agents.example'), 'demo')
     const [one, two] = [1, 2].map(() => createActorKeys({ ownKeys, records, now: () => nowMs }))
     if (one === undefined || two === undefined) return expect.unreachable()
     const first = await two.of(owner)

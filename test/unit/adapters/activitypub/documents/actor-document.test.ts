@@ -4,7 +4,7 @@ import { Application, Service } from '@fedify/vocab'
 import { getDocumentLoader } from '@fedify/vocab-runtime'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { readActor } from '../../../../../adapters/activitypub/actors/remote-actors.ts'
-import { instanceOwner } from '../../../../../adapters/activitypub/documents/actor-document.ts'
+import { instanceKeyOwner } from '../../../../../adapters/activitypub/documents/actor-document.ts'
 import { createActorKeys } from '../../../../../adapters/activitypub/signatures/own-keys.ts'
 import { createSignGet } from '../../../../../adapters/activitypub/signatures/sign-request.ts'
 import type { JsonObject } from '../../../../../src/lib/json-value.ts'
@@ -96,7 +96,7 @@ describe('the instance', () => {
   test('signs questions that another library can check by its document', async () => {
     const { places, keys } = scene
     expect(await Application.fromJsonLd(await scene.json('/ap/actor'), loaders)).toBeInstanceOf(Application)
-    const sign = createSignGet({ keys, instance: instanceOwner(places), now: Date.now })
+    const sign = createSignGet({ keys, instance: instanceKeyOwner(places), now: Date.now })
     // Without a query: the other library leaves it out of what is signed.
     const url = 'https://social.example/users/alice'
     const headers = { host: 'social.example', ...(await sign(url)) }

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { Create, Note } from '@fedify/vocab'
 import { getDocumentLoader } from '@fedify/vocab-runtime'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { wantsActivity } from '../../../../../adapters/activitypub/documents/serve.ts'
+import { prefersActivityJson } from '../../../../../adapters/activitypub/documents/serve.ts'
 import { parseDocumentPath } from '../../../../../adapters/activitypub/documents/urls.ts'
 import { updateNoteActivity } from '../../../../../adapters/activitypub/render/note-activity.ts'
 import { followerKey, ownFamilies } from '../../../../../adapters/activitypub/wire/records.ts'
@@ -193,7 +193,7 @@ describe('paths and types', () => {
     ['', false],
     [null, false],
   ])('%s is ActivityStreams: %s', (accept, expected) => {
-    expect(wantsActivity(accept)).toBe(expected)
+    expect(prefersActivityJson(accept)).toBe(expected)
   })
 
   test('what is only read is not written, and a stranger page may read it', async () => {

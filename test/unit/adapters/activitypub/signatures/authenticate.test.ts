@@ -3,13 +3,13 @@ import { verify } from 'node:crypto'
 import { signRequest } from '@fedify/fedify'
 import { beforeAll, expect, test } from 'vitest'
 import { readActor } from '../../../../../adapters/activitypub/actors/remote-actors.ts'
-import { instanceOwner } from '../../../../../adapters/activitypub/documents/actor-document.ts'
+import { instanceKeyOwner } from '../../../../../adapters/activitypub/documents/actor-document.ts'
 import { createReaderVerifier, type KeySource } from '../../../../../adapters/activitypub/signatures/authenticate.ts'
 import { createSignGet } from '../../../../../adapters/activitypub/signatures/sign-request.ts'
 import { openDocuments, origin } from '../documents/documents-setup.ts'
 
 const scene = openDocuments()
-const owner = instanceOwner(scene.places)
+const owner = instanceKeyOwner(scene.places)
 const asker = `${origin}/ap/actor`
 const url = `${origin}/ap/demo/notes/n1?a=1`
 let keys: KeySource

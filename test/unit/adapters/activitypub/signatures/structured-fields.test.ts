@@ -1,14 +1,17 @@
 // Structured fields are read strictly: what two readers could take in two ways is refused (RFC 8941).
 import { describe, expect, test } from 'vitest'
 import { decodeBase58, decodeStrictBase64 } from '../../../../../adapters/activitypub/signatures/key-material.ts'
-import { innerListText, parseDictionary } from '../../../../../adapters/activitypub/signatures/structured-fields.ts'
+import {
+  parseDictionary,
+  serializeInnerList,
+} from '../../../../../adapters/activitypub/signatures/structured-fields.ts'
 
 describe('a dictionary', () => {
   test('of a list with parameters is written again as a signer writes it', () => {
     const given =
       'sig1=( "@method"  "a";key="b;c";sf );created=1;keyid="x\\"y\\\\z";alg="ed25519";on;off=?0;b=:YQ==:;t=tok/en'
     const member = parseDictionary(given)?.get('sig1')
-    expect(member?.kind === 'list' && innerListText(member.items, member.params)).toBe(
+    expect(member?.kind === 'list' && serializeInnerList(member.items, member.params)).toBe(
       '("@method" "a";key="b;c";sf);created=1;keyid="x\\"y\\\\z";alg="ed25519";on;off=?0;b=:YQ==:;t=tok/en',
     )
   })

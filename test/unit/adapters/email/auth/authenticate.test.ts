@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { authenticateMail } from '../../../../../adapters/email/auth/authenticate.ts'
 import { defaultAuthSettings, judgeAuthor } from '../../../../../adapters/email/auth/judge-author.ts'
 import { loadMailChecks } from '../../../../../adapters/email/auth/mail-checks.ts'
-import { withLineEnds } from '../../../../../adapters/email/dkim/body-hash.ts'
+import { normalizeToCrlf } from '../../../../../adapters/email/dkim/body-hash.ts'
 import { createResolver } from '../../../../../adapters/email/dns.ts'
 import { scanHead } from '../../../../../adapters/email/headers/scan-head.ts'
 import { replayClaimMs } from '../../../../../adapters/email/normalize/mail.ts'
@@ -279,8 +279,8 @@ describe('two readers of one mail', () => {
 describe('line ends', () => {
   test('are mended where they lack a carriage return, and the bytes are not copied where none does', () => {
     const whole = Buffer.from('a\r\nb\r\n')
-    expect(withLineEnds(whole)).toBe(whole)
-    const mended = withLineEnds(Buffer.from('\na\n\r\n\nb\r\nc'))
+    expect(normalizeToCrlf(whole)).toBe(whole)
+    const mended = normalizeToCrlf(Buffer.from('\na\n\r\n\nb\r\nc'))
     expect(Buffer.from(mended).toString()).toBe('\r\na\r\n\r\n\r\nb\r\nc')
   })
 })
@@ -318,6 +318,6 @@ describe('a mail that is made to be costly', () => {
   })
 
   test('the work before any signature is checked is little', () => {
-    expect(cpuMs(() => withLineEnds(Buffer.alloc(25_000_000, 'a\n')))).toBeLessThan(2000)
+    expect(cpuMs(() => normalizeToCrlf(Buffer.alloc(25_000_000, 'a\n')))).toBeLessThan(2000)
   })
 })

@@ -1,6 +1,6 @@
 // The two ways to the name system: Node's resolver, and JSON over HTTPS.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { dohLookup, type Lookup, nodeLookup, type RecordType } from '../../../../../adapters/email/dns.ts'
+import { createDohLookup, createNodeLookup, type Lookup, type RecordType } from '../../../../../adapters/email/dns.ts'
 import { type NameServer, startNameServer } from '../../../../doubles/dns-server.ts'
 
 const ask = (lookup: Lookup, name: string, type: RecordType = 'TXT') => lookup(name, type, AbortSignal.timeout(5000))
@@ -18,7 +18,7 @@ describe('Node’s resolver', () => {
   afterAll(() => server.close())
 
   test('gives records in their chunks, and tells nothing from not knowing', async () => {
-    const lookup = nodeLookup([server.address])
+    const lookup = createNodeLookup([server.address])
     expect(await ask(lookup, 'key.example')).toEqual({
       kind: 'records',
       records: [['v=DKIM1; p=', 'abc']],
@@ -34,7 +34,7 @@ describe('Node’s resolver', () => {
 describe('JSON over HTTPS', () => {
   const asked: string[] = []
   const answering = (body: unknown, status = 200) =>
-    dohLookup(async (url, init) => {
+    createDohLookup(async (url, init) => {
       asked.push(`${url} ${init.redirect} ${JSON.stringify(init.headers)}`)
       return new Response(typeof body === 'string' ? body : JSON.stringify(body), { status })
     }, 'https://dns.example/query?ct=x')

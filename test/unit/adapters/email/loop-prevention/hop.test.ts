@@ -1,13 +1,13 @@
 // The count of hops: only whoever shares the secret can say it, and only of the mail it was said of.
 import { expect, test } from 'vitest'
-import { signHop, verifyHop } from '../../../../../adapters/email/loop-prevention.ts'
+import { signHopHeader, verifyHopHeader } from '../../../../../adapters/email/loop-prevention.ts'
 import { webHmac } from '../../../../../src/lib/index.ts'
 
 const hmac = webHmac()
 
 test('EM-130: a hop is read by whoever shares the secret', async () => {
-  const value = await signHop(hmac, 'shared', 3, 'm1@agents.example')
-  expect(await verifyHop(hmac, 'shared', value, 'm1@agents.example')).toBe(3)
+  const value = await signHopHeader(hmac, 'shared', 3, 'm1@agents.example')
+  expect(await verifyHopHeader(hmac, 'shared', value, 'm1@agents.example')).toBe(3)
 })
 
 test.each([
@@ -17,6 +17,6 @@ test.each([
   ['no count', 'shared', 'm1@agents.example', (value: string) => value.replace('3', '0')],
   ['nothing', 'shared', 'm1@agents.example', () => ''],
 ])('EM-130: with %s there is no hop', async (_, secret, id, change) => {
-  const value = await signHop(hmac, 'shared', 3, 'm1@agents.example')
-  expect(await verifyHop(hmac, secret, change(value), id)).toBeUndefined()
+  const value = await signHopHeader(hmac, 'shared', 3, 'm1@agents.example')
+  expect(await verifyHopHeader(hmac, secret, change(value), id)).toBeUndefined()
 })

@@ -1,6 +1,6 @@
 // Which mails are never answered, and why.
 import { describe, expect, test } from 'vitest'
-import { whyNotAnswered } from '../../../../../adapters/email/loop-prevention.ts'
+import { findNoReplyReason } from '../../../../../adapters/email/loop-prevention.ts'
 import type { HeaderField, MailHead } from '../../../../../adapters/email/wire/mail.ts'
 
 const alice = { address: 'alice@sender.example', domain: 'sender.example', name: 'Alice' }
@@ -26,7 +26,7 @@ const head = (changes: Partial<MailHead> = {}): MailHead => ({
   ...changes,
 })
 const why = (changes: Partial<MailHead>, mailFrom: string | undefined = alice.address, hop?: number) =>
-  whyNotAnswered({
+  findNoReplyReason({
     head: head(changes),
     mailFrom,
     isReport: false,
@@ -76,7 +76,7 @@ describe('a header that says a machine wrote it', () => {
 
 test('the null sender is never answered, an unknown one is nobody’s fault', () => {
   expect(why({}, '')).toBe('null_sender')
-  expect(whyNotAnswered({ ...scene, mailFrom: undefined })).toBeUndefined()
+  expect(findNoReplyReason({ ...scene, mailFrom: undefined })).toBeUndefined()
 })
 
 const scene = {

@@ -1,6 +1,6 @@
 // What reports about our mails come to.
 import { describe, expect, test } from 'vitest'
-import { reportFacts } from '../../../../../adapters/email/normalize/mail.ts'
+import { mailReportToEventFields } from '../../../../../adapters/email/normalize/mail.ts'
 import type { MailReport } from '../../../../../adapters/email/wire/mail.ts'
 
 const sent = { clientId: 'turn-1:0', to: 'alice@sender.example' }
@@ -13,7 +13,7 @@ const delivery = (status: string | undefined, action?: 'failed' | 'delayed' | 'd
 
 describe('a report that came back to the token of its delivery', () => {
   test.each(['5.1.1', '5.1.10', '5.2.1'])('of %s marks the delivery and closes the address', (status) => {
-    expect(reportFacts(delivery(status, 'failed'), sent, at)).toEqual({
+    expect(mailReportToEventFields(delivery(status, 'failed'), sent, at)).toEqual({
       reason: 'bounced',
       bounce: { clientId: 'turn-1:0', kind: 'failed', reason: `status_${status}`, at },
       roomStatus: { room: 'alice@sender.example', closed: `status_${status}`, at },
@@ -21,7 +21,7 @@ describe('a report that came back to the token of its delivery', () => {
   })
 
   test.each(['5.2.2', '5.7.1', '5.0.0'])('of %s marks the delivery, and the address stays open', (status) => {
-    expect(reportFacts(delivery(status, 'failed'), sent, at)).toEqual({
+    expect(mailReportToEventFields(delivery(status, 'failed'), sent, at)).toEqual({
       reason: 'bounced',
       bounce: { clientId: 'turn-1:0', kind: 'failed', reason: `status_${status}`, at },
     })
@@ -30,17 +30,20 @@ describe('a report that came back to the token of its delivery', () => {
   test.each([delivery('4.4.1', 'delayed'), delivery('4.4.1'), delivery(undefined, 'delayed')])(
     'of a delay is one',
     (report) => {
-      expect(reportFacts(report, sent, at)).toMatchObject({ reason: 'delayed', bounce: { kind: 'delayed' } })
-      expect(reportFacts(report, sent, at)).not.toHaveProperty('reach')
+      expect(mailReportToEventFields(report, sent, at)).toMatchObject({
+        reason: 'delayed',
+        bounce: { kind: 'delayed' },
+      })
+      expect(mailReportToEventFields(report, sent, at)).not.toHaveProperty('reach')
     },
   )
 
   test('of success says nothing', () => {
-    expect(reportFacts(delivery('2.0.0', 'delivered'), sent, at)).toEqual({ reason: 'report_delivered' })
+    expect(mailReportToEventFields(delivery('2.0.0', 'delivered'), sent, at)).toEqual({ reason: 'report_delivered' })
   })
 
   test('in plain words marks the delivery, since nothing else is known', () => {
-    expect(reportFacts(undefined, sent, at)).toEqual({
+    expect(mailReportToEventFields(undefined, sent, at)).toEqual({
       reason: 'bounced',
       bounce: { clientId: 'turn-1:0', kind: 'failed', reason: 'bounced', at },
     })
@@ -48,14 +51,16 @@ describe('a report that came back to the token of its delivery', () => {
 
   test('of a complaint closes the address at once', () => {
     const report: MailReport = { kind: 'complaint', recipients: [], about: undefined }
-    expect(reportFacts(report, sent, at)).toEqual({
+    expect(mailReportToEventFields(report, sent, at)).toEqual({
       reason: 'complaint',
       roomStatus: { room: 'alice@sender.example', closed: 'complaint', at },
     })
   })
 
   test('of having been read says nothing', () => {
-    expect(reportFacts({ kind: 'receipt', recipients: [], about: undefined }, sent, at)).toEqual({ reason: 'receipt' })
+    expect(mailReportToEventFields({ kind: 'receipt', recipients: [], about: undefined }, sent, at)).toEqual({
+      reason: 'receipt',
+    })
   })
 })
 
@@ -64,14 +69,16 @@ test('a report closes no address but the one its delivery went to, whomever it n
     ...delivery('5.1.1', 'failed'),
     recipients: [{ address: 'victim@bank.example', action: 'failed', status: '5.1.1', diagnostic: undefined }],
   }
-  expect(reportFacts(report, sent, at).roomStatus?.room).toBe('alice@sender.example')
+  expect(mailReportToEventFields(report, sent, at).roomStatus?.room).toBe('alice@sender.example')
 })
 
 test('a report without a token of ours says nothing', () => {
-  expect(reportFacts(delivery('5.1.1', 'failed'), undefined, at)).toEqual({ reason: 'delivery_unmatched' })
-  expect(reportFacts(undefined, undefined, at)).toEqual({ reason: 'bounce_unmatched' })
+  expect(mailReportToEventFields(delivery('5.1.1', 'failed'), undefined, at)).toEqual({ reason: 'delivery_unmatched' })
+  expect(mailReportToEventFields(undefined, undefined, at)).toEqual({ reason: 'bounce_unmatched' })
 })
 
 test('nothing of what a report says in words is repeated', () => {
-  expect(JSON.stringify(reportFacts(delivery('5.1.1; <script>', 'failed'), sent, at))).not.toContain('script')
+  expect(JSON.stringify(mailReportToEventFields(delivery('5.1.1; <script>', 'failed'), sent, at))).not.toContain(
+    'script',
+  )
 })

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { classifySlackError, type ErrorClass, knownErrors } from '../../../../../adapters/slack/deliver/outcome.ts'
 import type { DeliveryOutcome } from '../../../../../src/contract/index.ts'
-import { attemptAt } from '../../../../../src/testing/adapter-contract-outbound.ts'
+import { createAttempt } from '../../../../../src/testing/adapter-contract-outbound.ts'
 import { adapterWith } from '../../../../conformance/slack/slack-setup.ts'
 import { apiError, type SlackApi, startSlackApi } from '../../../../doubles/slack-api.ts'
 import { commonErrors, errorsOf } from '../../../../doubles/slack-errors.ts'
@@ -36,7 +36,7 @@ describe('an error of Slack', () => {
     const adapter = adapterWith({ apiUrl: `${api.origin}/api/` })
     api.failNext(method, apiError(error))
     const payload = { channel: 'C1', text: 'x', ...(method === 'chat.update' ? { ts: '1.1' } : {}) }
-    return adapter.deliver({ method, account: 'T0PARLEY1', payload }, attemptAt(1))
+    return adapter.deliver({ method, account: 'T0PARLEY1', payload }, createAttempt(1))
   }
 
   test.each(documented)('%s is in the table', (error) => {

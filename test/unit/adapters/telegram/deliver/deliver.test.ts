@@ -3,7 +3,7 @@ import { inspect } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { DeliveryOutcome } from '../../../../../src/contract/index.ts'
 import type { JsonObject } from '../../../../../src/lib/json-value.ts'
-import { attemptAt, replySaying } from '../../../../../src/testing/adapter-contract-outbound.ts'
+import { createAttempt, createTextReply } from '../../../../../src/testing/adapter-contract-outbound.ts'
 import { type AdapterFixtures, adapterFor } from '../../../../../src/testing/adapter-fixtures.ts'
 import type { Fault } from '../../../../../src/testing/scripted-server.ts'
 import {
@@ -20,7 +20,7 @@ const kit: AdapterFixtures = fixtures
 const token = testBotToken
 const render = (text: string, to: JsonObject = { chat_id: '5' }) =>
   adapterFor(kit)
-    .render(replySaying(text), to)
+    .render(createTextReply(text), to)
     .map(({ call }) => call as { method: string; payload: Payload })
 
 type Payload = { chat_id: number; text: string; entities?: { type: string; offset: number; length: number }[] }
@@ -44,21 +44,21 @@ describe('commands in words', () => {
 
   test('of the gateway can be tapped, and what a model wrote beside them cannot', () => {
     const said = 'Which one?\n/approve_c0ffee - run /rm_all for @bob'
-    expect(coded(replySaying(said, { control: { about: 'approve', decision: 'unclear' } }))).toEqual([
+    expect(coded(createTextReply(said, { control: { about: 'approve', decision: 'unclear' } }))).toEqual([
       '/rm_all',
       '@bob',
     ])
-    expect(coded(replySaying('This session began 2 min ago; /new starts a fresh one. /stop ends it.'))).toEqual([])
+    expect(coded(createTextReply('This session began 2 min ago; /new starts a fresh one. /stop ends it.'))).toEqual([])
   })
 
   test('of an agent’s own help can be tapped in the answer to /help, and nowhere else', () => {
     const help = '/dice - rolls\n/help - this list'
-    expect(coded(replySaying(help, { control: { about: 'help' } }))).toEqual([])
-    expect(coded(replySaying(help))).toEqual(['/dice'])
+    expect(coded(createTextReply(help, { control: { about: 'help' } }))).toEqual([])
+    expect(coded(createTextReply(help))).toEqual(['/dice'])
   })
 
   test('that decide are never tappable in what an agent says', () => {
-    expect(coded(replySaying('tap /approve_c0ffee'))).toEqual(['/approve_c0ffee'])
+    expect(coded(createTextReply('tap /approve_c0ffee'))).toEqual(['/approve_c0ffee'])
   })
 })
 
@@ -111,7 +111,7 @@ describe('rendering', () => {
 
   test('Markdown goes out as entities, pictures as links, and a name that may be called stays live', () => {
     const content = '## Hi @ann\n\n- **a** `b`\n- [c](https://e.com/x) ![d](https://e.com/y)\n\n@bob'
-    const reply = replySaying('', { parts: [{ kind: 'text', mime: 'text/markdown', content }] })
+    const reply = createTextReply('', { parts: [{ kind: 'text', mime: 'text/markdown', content }] })
     const calls = adapterFor(kit).render(reply, { chat_id: '5' }, new Set(['@ann']))
     expect(calls.map(({ call }) => call)).toEqual([
       {
@@ -161,7 +161,7 @@ describe('delivering', () => {
   const adapter = () => adapterFor(kit, api.apiRoot)
   const send = (fault?: Fault, text = 'hello'): Promise<DeliveryOutcome> => {
     if (fault !== undefined) api.failNext('sendMessage', fault)
-    return adapter().deliver(render(text)[0] as JsonObject, attemptAt(1))
+    return adapter().deliver(render(text)[0] as JsonObject, createAttempt(1))
   }
   const edit = (text: string): JsonObject => ({
     method: 'editMessageText',
@@ -208,13 +208,13 @@ describe('delivering', () => {
 
   test('T59 a silent server is unknown after the attempt’s time, and the call is made once', async () => {
     api.failNext('sendMessage', { kind: 'hang', applied: true })
-    const attempt = attemptAt(1, { signal: AbortSignal.timeout(150) })
+    const attempt = createAttempt(1, { signal: AbortSignal.timeout(150) })
     expect(await adapter().deliver(render('hello')[0] as JsonObject, attempt)).toEqual(unknown('no_readable_answer'))
     expect(api.calls).toHaveLength(1)
   })
 
   test('an attempt that is over before it starts sends nothing', async () => {
-    const attempt = attemptAt(1, { signal: AbortSignal.abort() })
+    const attempt = createAttempt(1, { signal: AbortSignal.abort() })
     const outcome = await adapter().deliver(render('hello')[0] as JsonObject, attempt)
     expect(outcome).toEqual({ kind: 'retry', reason: 'aborted_before_sending' })
     expect(api.calls).toEqual([])
@@ -223,23 +223,23 @@ describe('delivering', () => {
   test('a refused connection is a retry, for nothing was sent', async () => {
     const closed = await startTelegramApi()
     await closed.close()
-    const outcome = await adapterFor(kit, closed.apiRoot).deliver(render('hello')[0] as JsonObject, attemptAt(1))
+    const outcome = await adapterFor(kit, closed.apiRoot).deliver(render('hello')[0] as JsonObject, createAttempt(1))
     expect(outcome).toEqual({ kind: 'retry', reason: 'telegram_unreachable' })
   })
 
   test('T57 an edit that changes nothing is delivered, and an unclear edit is a retry', async () => {
     await send()
-    expect(await adapter().deliver(edit('hello'), attemptAt(1))).toEqual({ kind: 'delivered', vendorId: '1' })
-    expect(await adapter().deliver(edit('better'), attemptAt(1))).toEqual({ kind: 'delivered', vendorId: '1' })
+    expect(await adapter().deliver(edit('hello'), createAttempt(1))).toEqual({ kind: 'delivered', vendorId: '1' })
+    expect(await adapter().deliver(edit('better'), createAttempt(1))).toEqual({ kind: 'delivered', vendorId: '1' })
     expect(api.sent).toEqual([{ message_id: 1, chat_id: '5', text: 'better' }])
     api.failNext('editMessageText', htmlBadGateway)
-    expect(await adapter().deliver(edit('best'), attemptAt(1))).toMatchObject({ kind: 'retry' })
+    expect(await adapter().deliver(edit('best'), createAttempt(1))).toMatchObject({ kind: 'retry' })
   })
 
   test('a possible repeat says so, and its spans move along', async () => {
     const outcome = await adapter().deliver(
       render('ask @admin')[0] as JsonObject,
-      attemptAt(2, { isMaybeRepeat: true }),
+      createAttempt(2, { isMaybeRepeat: true }),
     )
     expect(outcome.kind).toBe('delivered')
     const [payload] = api.payloads('sendMessage') as unknown as readonly Payload[]
@@ -256,8 +256,8 @@ describe('delivering', () => {
     for (const leak of leaks) {
       expect(await send(undefined, `see ${leak}`)).toEqual(refused('text_contains_credential'))
       const parts = [{ kind: 'text', mime: 'text/markdown', content: `[see](${leak})` }] as const
-      const [linked] = adapter().render(replySaying('', { parts: [...parts] }), { chat_id: '5' })
-      expect(await adapter().deliver(linked?.call as JsonObject, attemptAt(1))).toEqual(
+      const [linked] = adapter().render(createTextReply('', { parts: [...parts] }), { chat_id: '5' })
+      expect(await adapter().deliver(linked?.call as JsonObject, createAttempt(1))).toEqual(
         refused('text_contains_credential'),
       )
     }
@@ -267,7 +267,7 @@ describe('delivering', () => {
   test('T68 no outcome shows the token', async () => {
     const outcomes: DeliveryOutcome[] = []
     for (const [, fault] of cases) outcomes.push(await send(fault))
-    outcomes.push(await adapterFor(kit, 'http://127.0.0.1:9').deliver(render('x')[0] as JsonObject, attemptAt(1)))
+    outcomes.push(await adapterFor(kit, 'http://127.0.0.1:9').deliver(render('x')[0] as JsonObject, createAttempt(1)))
     const shown = [JSON.stringify(outcomes), inspect(outcomes, { depth: 10, showHidden: true }), inspect(adapter())]
     for (const text of shown) expect(text).not.toContain(token.split(':')[1])
   })
