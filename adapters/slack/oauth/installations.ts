@@ -1,6 +1,5 @@
 // Installations of the app: one workspace with its token in the settings, or every workspace that installed it over OAuth.
 import * as z from 'zod'
-import type { Installations } from '../../../src/contract/channel.ts'
 import type { Adapter, ChannelDeps, SpeakingDeps, TtlStore } from '../../../src/contract/index.ts'
 import { equalInConstantTime, GatewayError, misfit, randomHex, readWire, sha256Hex } from '../../../src/lib/index.ts'
 import { escapeHtml } from '../../../src/markdown/index.ts'
@@ -10,7 +9,7 @@ import { type AppFacts, resolveInstallation } from '../normalize/context.ts'
 import type { SlackSay, slackSentences } from '../sentences.ts'
 import { botScopes, installPath, redirectPath } from '../setup.ts'
 import { envelopeRule, type SlackEnvelope } from '../wire.ts'
-import { createInstallationTokens, exchangeCode, type OauthSettings } from './tokens.ts'
+import { createInstallationTokens, exchangeCode, type Installations, type OauthSettings } from './tokens.ts'
 
 export type InstallationAccess = {
   readonly tokenOf: SlackTokenLookup
