@@ -1,6 +1,5 @@
 // Decodes the transfer encoding of one part, in pieces: a part of many megabytes is never there twice.
 
-import { decodeBase64, decodeLatin1 } from '../../../src/lib/index.ts'
 import type { Encoding } from './part-head.ts'
 
 const [lf, cr, space, tab, equals] = [10, 13, 32, 9, 61]
@@ -48,31 +47,34 @@ function quotedPieces(body: Uint8Array): ReadableStream<Uint8Array> {
 /** Characters outside of the alphabet are passed over (RFC 2045 6.8), and so is padding, which parts of parts leave in the middle. */
 function base64Pieces(body: Uint8Array): ReadableStream<Uint8Array> {
   let at = 0
-  let rest = ''
+  // What the letters so far say beyond the last whole byte; one letter alone at the end says nothing.
+  let bits = 0
+  let bitCount = 0
   return new ReadableStream({
     pull(controller) {
-      for (let isWritten = false; !isWritten && at < body.length; at += pieceBytes) {
-        const text = rest + keepBase64Letters(body.subarray(at, at + pieceBytes))
-        const isLast = at + pieceBytes >= body.length
-        // One sign alone at the end says nothing.
-        const whole = text.length - (isLast ? Number(text.length % 4 === 1) : text.length % 4)
-        rest = text.slice(whole)
-        isWritten = whole > 0
-        if (isWritten) controller.enqueue(decodeBase64(text.slice(0, whole)))
+      const out = new Uint8Array(pieceBytes)
+      let written = 0
+      for (; at < body.length && written < out.length; at += 1) {
+        const value = base64Values[body[at] ?? 0] ?? -1
+        if (value === -1) continue
+        bits = ((bits << 6) | value) & 0x3fff
+        bitCount += 6
+        if (bitCount < 8) continue
+        bitCount -= 8
+        out[written] = bits >> bitCount
+        written += 1
       }
+      if (written > 0) controller.enqueue(out.subarray(0, written))
       if (at >= body.length) controller.close()
     },
   })
 }
 
-function keepBase64Letters(bytes: Uint8Array): string {
-  const signs = bytes.filter(isBase64Letter)
-  return decodeLatin1(signs)
-}
+const base64Alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
+const base64Values = Int8Array.from({ length: 256 }, (_, byte) => base64Alphabet.indexOf(String.fromCharCode(byte)))
 
 export function isBase64Letter(byte: number): boolean {
-  const letter = byte | 0x20
-  return (letter >= 97 && letter <= 122) || (byte >= 48 && byte <= 57) || byte === 43 || byte === 47
+  return (base64Values[byte] ?? -1) !== -1
 }
 
 // Decodes quoted-printable (RFC 2045 6.7) in pieces. Our own: mailparser's takes hundreds of megabytes for a hostile part of 25,
