@@ -2,8 +2,8 @@
 import type { Adapter, PresenceDetails, TtlStore } from '../../src/contract/index.ts'
 import { LruMap } from '../../src/lib/index.ts'
 import type { SlackSettings } from './config.ts'
-import { isErrorOfClass } from './deliver/outcome.ts'
 import type { OutboundDeps } from './deliver/web-api.ts'
+import { isErrorOfClass } from './deliver/web-api.ts'
 import { replyToSchema, type SlackReplyTo } from './wire.ts'
 
 type PresenceDeps = { readonly now: () => number; readonly ttlStore?: TtlStore | undefined }
