@@ -116,7 +116,8 @@ async function settleThrownCall(
 ): Promise<Step> {
   // What our own database or the order to stop interrupts says nothing about the call.
   if (isGatewayError(error) && passing.includes(error.code)) throw error
-  deps.log.error('send_threw', { ...sendLogFields(lane, call), ...errorLogFields(error, 'internal') })
+  const facts = sendLogFields(lane, call)
+  deps.log.error('send_threw', { ...facts, ...errorLogFields(error, 'internal') })
   const started: StartResult = isStarted
     ? { kind: 'started' }
     : await deps.results.store(undefined, (isRepeat) => startSend(deps.db, lane, call, {}, { isRepeat }))
@@ -124,9 +125,9 @@ async function settleThrownCall(
   if (started.kind !== 'started') return { go: 'stop', delayMs: 0 }
   const settlement = settleThrown(call, isStarted, deps.settlePolicy, deps.random)
   const settleSentCall = (isRepeat: boolean) => settleSend(deps.db, lane, call, settlement, isRepeat)
-  const what = { ...sendLogFields(lane, call), reason: 'delivery', state: settlement.state }
+  const what = { ...facts, reason: 'delivery', state: settlement.state }
   if ((await deps.results.store(what, settleSentCall)) === 'lease_lost') return { go: 'lost' }
-  reportSettledTry(deps, sendLogFields(lane, call), { ...untried, settlement })
+  reportSettledTry(deps, facts, { ...untried, settlement })
   return { go: 'stop', delayMs: settlement.retryInMs }
 }
 
@@ -169,16 +170,17 @@ async function dispatchCall(
     ...(judged.pause === null || place === undefined ? {} : { pause: { ...judged.pause, place } }),
     maySayOutcome: call.question !== null && mayEditIntoOutcome(adapter, call, call.question, judged),
   }
-  const what = { ...sendLogFields(lane, call), reason: 'delivery', state: whole.state }
+  const facts = sendLogFields(lane, call)
+  const what = { ...facts, reason: 'delivery', state: whole.state }
   const result = await deps.results.store(what, (isRepeat) => settleSend(deps.db, lane, call, whole, isRepeat))
   if (result === 'lease_lost') return { go: 'lost' }
   if (result === 'late') {
     const settlement: Settlement = { ...whole, state: 'retry', isFinal: false, reason: 'decided_meanwhile' }
-    reportSettledTry(deps, sendLogFields(lane, call), { ...tried, settlement })
+    reportSettledTry(deps, facts, { ...tried, settlement })
     return { go: 'stop', delayMs: 0 }
   }
   if (call.purpose === 'live' && whole.vendorId !== null) opened.set(call.clientId, whole.vendorId)
-  reportSettledTry(deps, sendLogFields(lane, call), { ...tried, settlement: whole })
+  reportSettledTry(deps, facts, { ...tried, settlement: whole })
   if (whole.isFinal && whole.retryInMs <= 0 && !whole.cancelLater) return { go: 'on' }
   return { go: 'stop', delayMs: whole.retryInMs }
 }

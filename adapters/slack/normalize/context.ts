@@ -168,15 +168,6 @@ export function chooseRoomKind(channel: string, type: string | undefined): 'dm' 
   return type === 'mpim' || type === 'group' || channel.startsWith('G') ? 'group' : 'channel'
 }
 
-/** A direct conversation is one thread; anywhere else every first message opens its own. */
-export function threadRoot(
-  room: 'dm' | 'group' | 'channel',
-  threadTs: string | undefined,
-  ts: string,
-): string | undefined {
-  return room === 'dm' ? threadTs : (threadTs ?? ts)
-}
-
 export function slackThreadId({ account }: AppInstallation, channel: string, thread: string | undefined): string {
   return thread === undefined ? `${account}:${channel}` : `${account}:${channel}:${thread}`
 }

@@ -101,8 +101,9 @@ function normalizeButtonClick(eventContext: scenes.EventContext, interaction: Sl
   const author = commandAuthor(eventContext, user.id, user.team_id, user.name)
   const room = scenes.chooseRoomKind(channel, undefined)
   const within = container?.thread_ts ?? message?.thread_ts
-  // What one person alone sees begins no thread.
-  const thread = container?.is_ephemeral === true ? within : scenes.threadRoot(room, within, card)
+  // What one person alone sees begins no thread, and a direct conversation is one.
+  const opensThread = room !== 'dm' && container?.is_ephemeral !== true
+  const thread = within ?? (opensThread ? card : undefined)
   const question = (message?.text ?? '').slice(0, maxQuestionLength).toWellFormed()
   return commandMessage(eventContext, {
     author,

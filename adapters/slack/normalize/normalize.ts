@@ -196,11 +196,9 @@ function slackInboundMessage(eventContext: MessageContext): InboundMessage {
   const { channel } = event
   const room = scenes.chooseRoomKind(channel, event.channel_type)
   const surface = chooseAppSurface(room, message)
-  const thread = scenes.threadRoot(
-    room,
-    message.thread_ts ?? (surface === undefined ? undefined : message.ts),
-    message.ts,
-  )
+  // A direct conversation is one thread; anywhere else, and in the app's own views, every first message opens its own.
+  const opensThread = room !== 'dm' || surface !== undefined
+  const thread = message.thread_ts ?? (opensThread ? message.ts : undefined)
   const threadId = scenes.slackThreadId(place, channel, thread)
   const originalId = `${place.account}:${channel}:${message.ts}`
   const isReply = message.thread_ts !== undefined && message.thread_ts !== message.ts
@@ -236,7 +234,7 @@ function slackInboundMessage(eventContext: MessageContext): InboundMessage {
   }
 }
 
-/** Which of the app's own views it was written in: there every first message opens a thread, as in a channel. */
+/** Which of the app's own views it was written in. */
 function chooseAppSurface(
   room: 'dm' | 'group' | 'channel',
   { app_context, assistant_thread }: SlackMessage,
