@@ -52,8 +52,9 @@ export function renderSlack(
   const cards: PolicyPart[] = []
   const files: FilePart[] = []
   for (const part of reply.parts) {
-    if (isKnownPart(part) && part.kind === 'policy') cards.push(part)
-    else if (sendsFiles && isUploadable(part)) files.push(part)
+    if (!isKnownPart(part)) continue
+    if (part.kind === 'policy') cards.push(part)
+    else if ((part.kind === 'file' || part.kind === 'artifact') && sendsFiles && isUploadable(part)) files.push(part)
   }
   const elsewhere: readonly Part[] = [...cards, ...files]
   const words = renderTextMessages(facts, reply, elsewhere, { mayNotify: how.mayNotify, channel: address.channel })
@@ -263,8 +264,7 @@ function textToLinesWithBreaks(text: string): readonly Inline[] {
 export const maxUploadBytes = 50_000_000
 
 /** Stored, and neither empty nor too large; any other is named in the text. */
-function isUploadable(part: Part): part is FilePart {
-  if (!isKnownPart(part) || (part.kind !== 'file' && part.kind !== 'artifact')) return false
+function isUploadable(part: FilePart): boolean {
   const size = part.kind === 'file' ? part.size : undefined
   return part.attachment !== undefined && size !== 0 && (size ?? 1) <= maxUploadBytes
 }
