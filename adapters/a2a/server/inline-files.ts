@@ -17,8 +17,8 @@ export type Filled = <T extends readonly Part[]>(parts: T) => Promise<readonly P
 export function inlinePartFiles(files: FileSource | undefined): Filled {
   return async (parts) => {
     // Most answers are words alone.
-    if (files === undefined || !parts.some(isStoredFile)) return parts
-    return Promise.all(parts.map((part) => (isStoredFile(part) ? inlineStoredFile(files, part) : part)))
+    if (files === undefined || !parts.some(hasStoredBytes)) return parts
+    return Promise.all(parts.map((part) => (hasStoredBytes(part) ? inlineStoredFile(files, part) : part)))
   }
 }
 
@@ -44,7 +44,7 @@ type StoredFile = Extract<KnownPart, { kind: 'file' | 'artifact' }> & {
   readonly attachment: { readonly id: string }
 }
 
-function isStoredFile(part: Part): part is StoredFile {
+function hasStoredBytes(part: Part): part is StoredFile {
   return isKnownPart(part) && (part.kind === 'file' || part.kind === 'artifact') && part.attachment !== undefined
 }
 
