@@ -66,13 +66,14 @@ function renderArtifacts(
   messages: TaskSnapshot['messages'],
   accepted: Accepted,
 ): readonly A2aArtifact[] {
-  const asked = new Set(
-    messages.flatMap((each) => (each.role === 'agent' && !isResultMessage(each) ? [each.runId] : [])),
-  )
-  return outputs.flatMap(({ runId, parts }) => {
+  const asked = new Set<string>()
+  for (const each of messages) if (each.role === 'agent' && !isResultMessage(each)) asked.add(each.runId)
+  const artifacts: A2aArtifact[] = []
+  for (const { runId, parts } of outputs) {
     const shown = asked.has(runId) ? [] : renderParts(selectResultParts(parts), accepted)
-    return shown.length === 0 ? [] : [{ artifactId: runId, parts: shown }]
-  })
+    if (shown.length > 0) artifacts.push({ artifactId: runId, parts: shown })
+  }
+  return artifacts
 }
 
 type TaskMessage = TaskSnapshot['messages'][number]
@@ -98,8 +99,11 @@ function renderHistory(
     said !== null && state !== 'completed' && state !== 'submitted'
       ? messages.findLast((each) => each.role === 'agent')
       : undefined
-  const shown = messages.filter((each) => each.role === 'user' || (isResultMessage(each) ? false : each !== current))
-  const history = shown.map((each) => historyMessage(each, place))
+  const history: A2aMessage[] = []
+  for (const each of messages) {
+    const isShown = each.role === 'user' || (!isResultMessage(each) && each !== current)
+    if (isShown) history.push(historyMessage(each, place))
+  }
   return length === undefined ? history : history.slice(-length)
 }
 
@@ -180,7 +184,9 @@ function responseToJson(response: NormalizedResponse): JsonObject {
 type Accepted = readonly string[]
 
 export function renderParts(parts: readonly Part[], accepted: Accepted): readonly A2aPart[] {
-  return parts.flatMap((part) => (isKnownPart(part) ? toA2aParts(part, accepted) : []))
+  const shown: A2aPart[] = []
+  for (const part of parts) if (isKnownPart(part)) shown.push(...toA2aParts(part, accepted))
+  return shown
 }
 
 function toA2aParts(part: KnownPart, accepted: Accepted): readonly A2aPart[] {

@@ -55,11 +55,9 @@ const suppressing = /^(?:all|autoreply|oof|rn|nrn|dr)$/i
 export function findNoReplyReason(mail: LoopCheck): NoReplyReason | undefined {
   // Agents of ours may write to each other, under a count that ends. Whatever else marks a machine is true of them, too.
   if (mail.hop !== undefined) return mail.hop > maxHops ? 'too_many_hops' : undefined
-  return (
-    findOwnMailReason(mail) ??
-    findSenderReason(mail) ??
-    mail.head.fields.map(findFieldReason).find((each) => each !== undefined)
-  )
+  let reason = findOwnMailReason(mail) ?? findSenderReason(mail)
+  for (const field of mail.head.fields) reason ??= findFieldReason(field)
+  return reason
 }
 
 function findOwnMailReason({ head, isOurs, domains }: LoopCheck): NoReplyReason | undefined {

@@ -4,17 +4,11 @@
 import type { DeliveryOutcome, FrameOutcome, LiveFrame, LiveVerbs } from '../../src/contract/index.ts'
 import type { JsonObject } from '../../src/lib/index.ts'
 import { streamTree } from '../../src/markdown/index.ts'
-import { isErrorOfClass, type Send, sendWithPlainFallback, toSendOutcome } from './deliver/outcome.ts'
 import type { LiveState, OutboundDeps, WebApiAnswer } from './deliver/web-api.ts'
+import { isErrorOfClass, type Send, sendWithPlainFallback, toSendOutcome } from './deliver/web-api.ts'
 import { renderBlocks } from './render/blocks.ts'
-import {
-  isEphemeralReply,
-  type MessagePayload,
-  maxTextLength,
-  replyToSchema,
-  type SlackCall,
-  type SlackReplyTo,
-} from './wire.ts'
+import { isEphemeralReply } from './render/reply.ts'
+import { type MessagePayload, maxTextLength, replyToSchema, type SlackCall, type SlackReplyTo } from './wire.ts'
 
 /** Slack ends a stream about five minutes after it began, also a busy one. */
 const streamMs = 4 * 60 * 1000

@@ -2,8 +2,8 @@
 import type { Adapter, PresenceDetails, TtlStore } from '../../src/contract/index.ts'
 import { LruMap } from '../../src/lib/index.ts'
 import type { SlackSettings } from './config.ts'
-import { isErrorOfClass } from './deliver/outcome.ts'
 import type { OutboundDeps } from './deliver/web-api.ts'
+import { isErrorOfClass } from './deliver/web-api.ts'
 import { replyToSchema, type SlackReplyTo } from './wire.ts'
 
 type PresenceDeps = { readonly now: () => number; readonly ttlStore?: TtlStore | undefined }
@@ -254,12 +254,12 @@ function createStatusLine(quiet: BestEffortCall, words: string | undefined, now:
     },
     async end(to) {
       const { account, channel } = to
-      const place = statusThreadFields(to)
+      const key = threadKey(to)
+      const isShown = shown.delete(key) && !refused.has(`${account}:${channel}`)
+      const place = isShown || sessions.has(key) ? statusThreadFields(to) : undefined
       if (place === undefined) return
-      const isShown = shown.delete(threadKey(to)) && !refused.has(`${account}:${channel}`)
       if (isShown) await quiet(account, 'assistant.threads.setStatus', { ...place, status: '' })
-      if (sessions.delete(threadKey(to)))
-        await quiet(account, 'agents.sessions.setStatus', { ...place, status: 'active' })
+      if (sessions.delete(key)) await quiet(account, 'agents.sessions.setStatus', { ...place, status: 'active' })
     },
   }
 }

@@ -332,11 +332,6 @@ export const replyToSchema = z.object({
 /** Where an answer goes; the gateway keeps it as it is. */
 export type SlackReplyTo = z.infer<typeof replyToSchema>
 
-/** Only the person who gave a slash command in a channel saw it, and only they are shown the answer. */
-export function isEphemeralReply({ user, channel }: SlackReplyTo): boolean {
-  return user !== undefined && !channel.startsWith('D')
-}
-
 export type MessagePayload = {
   readonly channel: string
   readonly text: string

@@ -131,7 +131,9 @@ export async function claimSends(
   const lanes = await (full.length === 0
     ? db.query<ClaimedLane>(claimSendsSql, params)
     : db.query<ClaimedLane>(claimOtherSends, [...params, storableJson(full)]))
-  return lanes.map((lane) => ({ ...lane, calls: readableRows(lane.calls) }))
+  const held: HeldSendLane[] = []
+  for (const lane of lanes) held.push({ ...lane, calls: readableRows(lane.calls) })
+  return held
 }
 
 export async function startSend(

@@ -38,7 +38,7 @@ export { type Draft, type Range, writeBlocks } from './styled-text.ts'
 export { alignedTable, displayWidth, tableAsCode, tableAsList } from './table.ts'
 // The tree itself
 export type * from './tree.ts'
-// Words of inline nodes without formatting
-export { inlineText, lineText } from './tree.ts'
+// Words of inline nodes without formatting, and whether there is anything to read
+export { inlineText, isBlank, lineText } from './tree.ts'
 // The tree as Markdown
 export { renderMarkdown, writeMarkdown } from './write.ts'

@@ -19,8 +19,9 @@ export function plainTree(
 
 /** `text` is clean already. */
 export function plainTextToBlocks(text: string, mayNotify = noRecipients): readonly Block[] {
+  const mayMention = mayNotify.size > 0 && text.includes('@')
   const wordsToNodes = (words: string): readonly Inline[] =>
-    mayNotify.size > 0 && words.includes('@') ? linkMentions(words, mayNotify) : [{ type: 'text', value: words }]
+    mayMention ? linkMentions(words, mayNotify) : [{ type: 'text', value: words }]
   const blocks: Block[] = []
   let children: Inline[] = []
   let lines = 0
@@ -33,7 +34,9 @@ export function plainTextToBlocks(text: string, mayNotify = noRecipients): reado
       children = []
       blocks.push({ type: 'paragraph', children })
     }
-    children.push(...(words.includes('://') ? linkAddresses(words, wordsToNodes) : wordsToNodes(words)))
+    if (words.includes('://')) children.push(...linkAddresses(words, wordsToNodes))
+    else if (mayMention) children.push(...linkMentions(words, mayNotify))
+    else children.push({ type: 'text', value: words })
     lines += 1
   }
   return blocks

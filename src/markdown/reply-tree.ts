@@ -18,7 +18,8 @@ export type ReplyTreeOptions = {
 }
 
 export function replyTree(reply: NormalizedResponse, options: ReplyTreeOptions = {}): Root {
-  const said = reply.parts.flatMap((part) => partBlocks(part, options))
+  const said: Block[] = []
+  for (const part of reply.parts) for (const block of partBlocks(part, options)) said.push(block)
   const hasWords = !said.every(isBlank)
   const status = statusWords(reply, hasWords || isShownAsFiles(reply, options))
   const words = hasWords ? said : []

@@ -71,15 +71,20 @@ export async function dispatchLane(deps: DispatchDeps, lane: HeldSendLane, claim
     return
   }
   let delayMs = 0
-  const opened = new Map<string, string>()
+  const holding: Holding = { claimedAt, opened: new Map(), started: new Set() }
   for (const [at, claimed] of lane.calls.entries()) {
     // What was opened in this hold, after the rows were read, is there too.
-    const liveReference = claimed.finishes === null ? undefined : opened.get(claimed.finishes)
+    const liveReference = claimed.finishes === null ? undefined : holding.opened.get(claimed.finishes)
     const call = liveReference === undefined ? claimed : { ...claimed, liveReference }
     const ageMs = deps.monotonicMs() - claimedAt
     // What is left of the lease when the call is over is for storing its outcome, also after a pause of the database.
     if (ageMs + adapter.capabilities.callTimeoutMs >= deps.turnPolicy.leaseMs * (at === 0 ? 0.9 : 0.6)) break
-    const step = await dispatchCatchingErrors(deps, adapter, lane, call, { claimedAt, opened })
+    let step: Step
+    try {
+      step = await dispatchCall(deps, adapter, lane, call, holding)
+    } catch (error) {
+      step = await settleThrownCall(deps, lane, call, error, holding.started.has(call.id))
+    }
     if (step.go === 'lost') {
       deps.log.warn('send_fenced', sendLogFields(lane, call))
       deps.meter.sent(lane.connection, 'fenced', '')
@@ -102,32 +107,28 @@ type Holding = {
 }
 
 /** What breaks before it is sent is tried again a few times and dead after that, so that what follows in its lane goes on. */
-async function dispatchCatchingErrors(
+async function settleThrownCall(
   deps: DispatchDeps,
-  adapter: Adapter,
   lane: HeldSendLane,
   call: OpenCall,
-  holding: Omit<Holding, 'started'>,
+  error: unknown,
+  isStarted: boolean,
 ): Promise<Step> {
-  const begun: Holding = { ...holding, started: new Set() }
-  try {
-    return await dispatchCall(deps, adapter, lane, call, begun)
-  } catch (error) {
-    // What our own database or the order to stop interrupts says nothing about the call.
-    if (isGatewayError(error) && passing.includes(error.code)) throw error
-    deps.log.error('send_threw', { ...sendLogFields(lane, call), ...errorLogFields(error, 'internal') })
-    const started: StartResult = begun.started.has(call.id)
-      ? { kind: 'started' }
-      : await deps.results.store(undefined, (isRepeat) => startSend(deps.db, lane, call, {}, { isRepeat }))
-    if (started.kind === 'lease_lost') return { go: 'lost' }
-    if (started.kind !== 'started') return { go: 'stop', delayMs: 0 }
-    const settlement = settleThrown(call, begun.started.has(call.id), deps.settlePolicy, deps.random)
-    const settleSentCall = (isRepeat: boolean) => settleSend(deps.db, lane, call, settlement, isRepeat)
-    const what = { ...sendLogFields(lane, call), reason: 'delivery', state: settlement.state }
-    if ((await deps.results.store(what, settleSentCall)) === 'lease_lost') return { go: 'lost' }
-    reportSettledTry(deps, sendLogFields(lane, call), { ...untried, settlement })
-    return { go: 'stop', delayMs: settlement.retryInMs }
-  }
+  // What our own database or the order to stop interrupts says nothing about the call.
+  if (isGatewayError(error) && passing.includes(error.code)) throw error
+  const facts = sendLogFields(lane, call)
+  deps.log.error('send_threw', { ...facts, ...errorLogFields(error, 'internal') })
+  const started: StartResult = isStarted
+    ? { kind: 'started' }
+    : await deps.results.store(undefined, (isRepeat) => startSend(deps.db, lane, call, {}, { isRepeat }))
+  if (started.kind === 'lease_lost') return { go: 'lost' }
+  if (started.kind !== 'started') return { go: 'stop', delayMs: 0 }
+  const settlement = settleThrown(call, isStarted, deps.settlePolicy, deps.random)
+  const settleSentCall = (isRepeat: boolean) => settleSend(deps.db, lane, call, settlement, isRepeat)
+  const what = { ...facts, reason: 'delivery', state: settlement.state }
+  if ((await deps.results.store(what, settleSentCall)) === 'lease_lost') return { go: 'lost' }
+  reportSettledTry(deps, facts, { ...untried, settlement })
+  return { go: 'stop', delayMs: settlement.retryInMs }
 }
 
 async function dispatchCall(
@@ -169,16 +170,17 @@ async function dispatchCall(
     ...(judged.pause === null || place === undefined ? {} : { pause: { ...judged.pause, place } }),
     maySayOutcome: call.question !== null && mayEditIntoOutcome(adapter, call, call.question, judged),
   }
-  const what = { ...sendLogFields(lane, call), reason: 'delivery', state: whole.state }
+  const facts = sendLogFields(lane, call)
+  const what = { ...facts, reason: 'delivery', state: whole.state }
   const result = await deps.results.store(what, (isRepeat) => settleSend(deps.db, lane, call, whole, isRepeat))
   if (result === 'lease_lost') return { go: 'lost' }
   if (result === 'late') {
     const settlement: Settlement = { ...whole, state: 'retry', isFinal: false, reason: 'decided_meanwhile' }
-    reportSettledTry(deps, sendLogFields(lane, call), { ...tried, settlement })
+    reportSettledTry(deps, facts, { ...tried, settlement })
     return { go: 'stop', delayMs: 0 }
   }
   if (call.purpose === 'live' && whole.vendorId !== null) opened.set(call.clientId, whole.vendorId)
-  reportSettledTry(deps, sendLogFields(lane, call), { ...tried, settlement: whole })
+  reportSettledTry(deps, facts, { ...tried, settlement: whole })
   if (whole.isFinal && whole.retryInMs <= 0 && !whole.cancelLater) return { go: 'on' }
   return { go: 'stop', delayMs: whole.retryInMs }
 }
@@ -273,7 +275,7 @@ async function sendAttempt(
   // Between the commit above and this line the process may have slept: look at our own clock once more.
   const heldMs = deps.monotonicMs() - claimedAt
   if (heldMs + adapter.capabilities.callTimeoutMs < deps.turnPolicy.leaseMs * 0.9) {
-    outcome = await runAttemptWithTimeout(adapter, call, (attempt) => adapter.deliver(call.call, attempt)).catch(
+    outcome = await runAttemptWithTimeout(adapter, call, adapter.deliver).catch(
       (): DeliveryOutcome => ({ kind: 'unknown', reason: 'deliver_threw' }),
     )
     await deps.failpoint?.('after:deliver')
@@ -306,10 +308,9 @@ async function settleWithoutSending(
 }
 
 async function reconcileCall(deps: DispatchDeps, adapter: Adapter, call: OpenCall): Promise<LookupOutcome> {
-  const reconcile = adapter.reconcile
-  if (reconcile === undefined) return { kind: 'undecided', reason: 'no_lookup' }
+  if (adapter.reconcile === undefined) return { kind: 'undecided', reason: 'no_lookup' }
   await deps.failpoint?.('before:reconcile')
-  return runAttemptWithTimeout(adapter, call, (attempt) => reconcile(call.call, attempt)).catch(
+  return runAttemptWithTimeout(adapter, call, adapter.reconcile).catch(
     (): LookupOutcome => ({ kind: 'undecided', reason: 'lookup_threw' }),
   )
 }
@@ -317,7 +318,7 @@ async function reconcileCall(deps: DispatchDeps, adapter: Adapter, call: OpenCal
 async function runAttemptWithTimeout<T>(
   adapter: Adapter,
   call: OpenCall,
-  work: (attempt: Attempt) => Promise<T>,
+  verb: (call: JsonObject, attempt: Attempt) => Promise<T>,
 ): Promise<T> {
   const abort = new AbortController()
   const timer = setTimeout(
@@ -325,7 +326,7 @@ async function runAttemptWithTimeout<T>(
     adapter.capabilities.callTimeoutMs,
   )
   try {
-    return await work({
+    return await verb(call.call, {
       outboxId: call.id,
       runId: call.turnId ?? undefined,
       number: call.attempt + 1,

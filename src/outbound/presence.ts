@@ -74,7 +74,6 @@ export function showTurnPresence(
   const showNext = (to: JsonObject, what: PresenceUpdate, about: PresenceDetails): void => {
     last = last.then(() => presence.show(at.adapter, to, what, about))
   }
-  const addresses = turn.kind === 'messages' ? members.map(({ row }) => row.replyTo) : [lane.replyTo]
   if (turn.kind === 'messages')
     for (const { row, message } of members) {
       const text = textOf(message.parts).slice(0, maxTextLength).toWellFormed()
@@ -98,8 +97,10 @@ export function showTurnPresence(
     stop: () => clearTimeout(timer),
     end(outcome) {
       clearTimeout(timer)
-      last = last.then(() => typing)
-      for (const to of addresses) showNext(to, 'ended', { outcome })
+      const underWay = typing
+      if (underWay !== undefined) last = last.then(() => underWay)
+      if (turn.kind !== 'messages') showNext(lane.replyTo, 'ended', { outcome })
+      else for (const { row } of members) showNext(row.replyTo, 'ended', { outcome })
     },
   }
 }

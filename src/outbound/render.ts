@@ -57,10 +57,17 @@ export async function renderCalls(
   outgoing: readonly Outgoing[],
 ): Promise<readonly QueuedCall[]> {
   const { adapter, live, origin } = context
+  const { appends, maxParts: usual } = adapter.capabilities
+  const maxParts = appends === true ? undefined : (context.maxParts ?? usual)
   const calls: QueuedCall[] = []
   for (const [index, { purpose, ...said }] of outgoing.entries()) {
     let finishes = purpose === 'message' ? undefined : live?.clientId
-    let rendered = await renderWithinPartLimit(context, said, finishes !== undefined, index)
+    const hasLive = finishes !== undefined
+    let rendered =
+      said.unasked === undefined ? renderReply(context, said, hasLive) : renderQuestionReply(context, said, hasLive)
+    // However long a reply is, it becomes no more messages than a person would want to receive.
+    if (maxParts !== undefined && rendered.length > maxParts)
+      rendered = await renderShortened(context, said, hasLive, { maxParts, count: rendered.length, index })
     if (adapter.expand !== undefined && rendered.length > 0) rendered = await expandRenderedCalls(context, rendered)
     for (const { call, primary, orderKey, question } of rendered) {
       // Ordinal 0 is the live message.
@@ -77,7 +84,7 @@ export async function renderCalls(
         clientId: `${origin}:${ordinal}`,
         notBefore: null,
         expiresAt: null,
-        ...(adapter.capabilities.appends === true ? { isAppended: true } : {}),
+        ...(appends === true ? { isAppended: true } : {}),
       })
       // The first part of it is what finishes the live message.
       finishes = undefined
@@ -86,21 +93,17 @@ export async function renderCalls(
   return live?.againAfterMs === undefined ? calls : [...calls, ...repeatFinalCall(context, live.againAfterMs, calls)]
 }
 
-/** However long a reply is, it becomes no more messages than a person would want to receive. */
-async function renderWithinPartLimit(
+/** Its beginning, where all of it would become too many messages. */
+async function renderShortened(
   context: EnqueueContext,
   said: Omit<Outgoing, 'purpose'>,
   hasLive: boolean,
-  index: number,
+  { maxParts, count, index }: { readonly maxParts: number; readonly count: number; readonly index: number },
 ): Promise<readonly RenderedCall[]> {
-  const calls = renderQuestionReply(context, said, hasLive)
-  const { appends, maxParts: usual } = context.adapter.capabilities
-  const maxParts = context.maxParts ?? usual
-  if (maxParts === undefined || calls.length <= maxParts || appends === true) return calls
   const cutToLimit = (reply: NormalizedResponse): Promise<NormalizedResponse> =>
     cutReply(reply, {
       maxParts,
-      count: calls.length,
+      count,
       render: (shorter) => renderReply(context, { ...said, reply: shorter }, hasLive),
       whole: async () => context.keepWhole?.(textOf(said.reply.parts), index),
     })

@@ -1,15 +1,16 @@
 // The task service: the caller that asked for a task reads, watches, awaits and cancels it here. It shows only what is stored.
-import { isFinalState, type TaskEvent, type TaskService, type TaskSnapshot, type TaskState } from '../contract/index.ts'
-import type { TaskLogLine, TaskRecord, TaskStore, TaskUpdates } from '../db/tasks.ts'
 import {
-  collectTaskOutputs,
-  firstCursor,
-  formatTaskCursor,
-  lastCursor,
-  listAgentMessages,
-  parseTaskCursor,
-  toTaskEvents,
-} from './task-log.ts'
+  isFinalState,
+  type NormalizedResponse,
+  type TaskEvent,
+  type TaskService,
+  type TaskSnapshot,
+  type TaskState,
+  textPart,
+} from '../contract/index.ts'
+import type { TaskMessage, TaskOutput } from '../contract/tasks.ts'
+import type { TaskLogLine, TaskLogPosition, TaskRecord, TaskStore, TaskUpdates } from '../db/tasks.ts'
+import type { JsonObject } from '../lib/json-value.ts'
 
 export type TaskServiceDeps = {
   readonly store: TaskStore
@@ -213,7 +214,10 @@ export function createTaskWatchers(): TaskWatchers {
     reportProgress(taskId) {
       for (const { isForEnd, wake } of present.get(taskId) ?? []) if (!isForEnd) wake()
     },
-    isAwaited: (taskId) => [...(present.get(taskId) ?? [])].some(({ isForEnd }) => isForEnd),
+    isAwaited(taskId) {
+      for (const { isForEnd } of present.get(taskId) ?? []) if (isForEnd) return true
+      return false
+    },
     join(taskId, isForEnd = false) {
       let isReported = false
       let reported: TaskRecord | undefined
@@ -229,7 +233,13 @@ export function createTaskWatchers(): TaskWatchers {
       present.set(taskId, others.add(self))
       return {
         async wait(ms) {
-          if (!isReported) await sleepUntilWoken(ms, (wakeUp) => (onReported = wakeUp))
+          if (!isReported) {
+            const { promise, resolve } = Promise.withResolvers<void>()
+            onReported = resolve
+            const timer = setTimeout(resolve, ms)
+            await promise
+            clearTimeout(timer)
+          }
           const task = reported
           onReported = undefined
           isReported = false
@@ -246,12 +256,99 @@ export function createTaskWatchers(): TaskWatchers {
   }
 }
 
-function sleepUntilWoken(ms: number, onWake: (wakeUp: () => void) => void): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms)
-    onWake(() => {
-      clearTimeout(timer)
-      resolve()
-    })
-  })
+// The log of a task: its lines as events for clients that watch.
+
+const taskLogStart: TaskLogPosition = { order: -1, seq: -1 }
+const taskLogEnd: TaskLogPosition = { order: Number.MAX_SAFE_INTEGER, seq: 0 }
+
+/** Where a task's log begins, and where nothing comes any more. */
+const firstCursor = '0'
+const lastCursor = 'end'
+
+/** Undefined: no such cursor was ever handed out. */
+function parseTaskCursor(cursor: string): TaskLogPosition | undefined {
+  if (cursor === firstCursor) return taskLogStart
+  if (cursor === lastCursor) return taskLogEnd
+  const [, order, seq] = /^(\d{1,9})\.(\d{1,9})$/.exec(cursor) ?? []
+  return order === undefined || seq === undefined ? undefined : { order: Number(order), seq: Number(seq) }
+}
+
+function formatTaskCursor({ order, seq }: TaskLogPosition): string {
+  return order < 0 ? firstCursor : `${order}.${seq}`
+}
+
+/** One line may say two things: the whole answer, and what state the task reached with it. */
+function toTaskEvents(line: TaskLogLine): readonly TaskEvent[] {
+  const { event, runId, at } = line
+  const facts = { cursor: formatTaskCursor(line), at, runId }
+  switch (event['type']) {
+    case 'started':
+      return [{ ...facts, kind: 'state', state: 'working', said: null }]
+    case 'text_delta':
+      return [{ ...facts, kind: 'words', delta: String(eventMetadata(event)['delta'] ?? '') }]
+    case 'reset':
+      return [{ ...facts, kind: 'reset' }]
+    // Read by operators alone, and by a way of their own.
+    case 'exception':
+      return []
+    case 'done': {
+      const said = readEventResponse(event)
+      const state = event['task_state'] as TaskState | undefined
+      // Only what a task was completed with is its result; whatever else is said is about the task.
+      const answer: readonly TaskEvent[] = isTaskResult(state) ? [{ ...facts, kind: 'answer', said }] : []
+      return state === undefined ? answer : [...answer, { ...facts, kind: 'state', state, said }]
+    }
+    default:
+      return [{ ...facts, kind: 'activity', type: String(event['type']), metadata: eventMetadata(event) }]
+  }
+}
+
+/** An extra message on the way is a result too. */
+function isTaskResult(state: TaskState | undefined): boolean {
+  return state === undefined || state === 'completed'
+}
+
+function listAgentMessages(lines: readonly TaskLogLine[]): readonly TaskMessage[] {
+  const messages: TaskMessage[] = []
+  for (const { runId, at, event } of lines) {
+    const isMessage = event['type'] === 'done' && !isTaskResult(event['task_state'] as TaskState | undefined)
+    if (isMessage) messages.push({ role: 'agent', runId, said: readEventResponse(event), at })
+  }
+  return messages
+}
+
+/** Per run: its answer, else the words of its latest try. */
+function collectTaskOutputs(lines: readonly TaskLogLine[]): readonly TaskOutput[] {
+  const outputs = new Map<string, TaskOutput>()
+  for (const line of lines) {
+    for (const event of toTaskEvents(line)) {
+      const { runId } = event
+      if (event.kind === 'answer') outputs.set(runId, appendAnswerParts(outputs.get(runId), runId, event.said.parts))
+      if (event.kind === 'reset') outputs.delete(runId)
+      if (event.kind === 'words') outputs.set(runId, appendDelta(outputs.get(runId), runId, event.delta))
+    }
+  }
+  return [...outputs.values()]
+}
+
+/** What was said on the way stays, and what is said last comes behind it. */
+function appendAnswerParts(before: TaskOutput | undefined, runId: string, parts: TaskOutput['parts']): TaskOutput {
+  return { runId, parts: before?.isWhole === true ? [...before.parts, ...parts] : parts, isWhole: true }
+}
+
+function appendDelta(before: TaskOutput | undefined, runId: string, delta: string): TaskOutput {
+  if (before?.isWhole === true) return before
+  const [part] = before?.parts ?? []
+  const text = part !== undefined && 'content' in part ? String(part.content) : ''
+  return { runId, parts: [textPart(text + delta, 'text/markdown')], isWhole: false }
+}
+
+function eventMetadata(event: JsonObject): JsonObject {
+  // Our own recorder writes every event so.
+  return (event['metadata'] ?? {}) as JsonObject
+}
+
+function readEventResponse(event: JsonObject): NormalizedResponse {
+  // Stored by the commit that ended the turn, from a reply that had passed its schema.
+  return event['response'] as unknown as NormalizedResponse
 }

@@ -2,6 +2,7 @@
 import {
   type FileSource,
   isKnownPart,
+  type KnownPart,
   type NormalizedResponse,
   type Part,
   type TaskSnapshot,
@@ -14,7 +15,11 @@ const maxBytes = 4 * 1024 * 1024
 export type Filled = <T extends readonly Part[]>(parts: T) => Promise<readonly Part[]>
 
 export function inlinePartFiles(files: FileSource | undefined): Filled {
-  return async (parts) => Promise.all(parts.map((part) => inlinePartFile(files, part)))
+  return async (parts) => {
+    // Most answers are words alone.
+    if (files === undefined || !parts.some(hasStoredBytes)) return parts
+    return Promise.all(parts.map((part) => (hasStoredBytes(part) ? inlineStoredFile(files, part) : part)))
+  }
 }
 
 export async function inlineResponseFiles(fill: Filled, said: NormalizedResponse): Promise<NormalizedResponse> {
@@ -35,10 +40,16 @@ export async function inlineSnapshotFiles(fill: Filled, snapshot: TaskSnapshot):
   }
 }
 
-async function inlinePartFile(files: FileSource | undefined, part: Part): Promise<Part> {
-  if (files === undefined || !isKnownPart(part) || (part.kind !== 'file' && part.kind !== 'artifact')) return part
+type StoredFile = Extract<KnownPart, { kind: 'file' | 'artifact' }> & {
+  readonly attachment: { readonly id: string }
+}
+
+function hasStoredBytes(part: Part): part is StoredFile {
+  return isKnownPart(part) && (part.kind === 'file' || part.kind === 'artifact') && part.attachment !== undefined
+}
+
+async function inlineStoredFile(files: FileSource, part: StoredFile): Promise<Part> {
   const { attachment } = part
-  if (attachment === undefined) return part
   const file = await files.open(attachment.id)
   if (file === undefined) return part
   if (file.size > maxBytes) {

@@ -45,9 +45,10 @@ export function renderMailReply(
   const place = replyToSchema.parse(to)
   const sent = replyFiles(reply).filter(isStoredFile).slice(0, maxFiles)
   const decisions = approvalDecisions(reply)
-  const kept = reply.parts
-    .filter((part) => !sent.some((file) => file === part))
-    .map((part) => withoutReplyLine(part, decisions))
+  const kept: Part[] = []
+  for (const part of reply.parts)
+    if (!sent.some((file) => file === part))
+      kept.push(decisions.length === 0 ? part : withoutReplyLine(part, decisions))
   const pictures = embedPictures(kept, sent)
   const { text, html } = renderBodies(
     { ...reply, parts: [...pictures.parts] },
@@ -94,9 +95,9 @@ function renderBodies(
   filesNotice: Sentence | undefined,
   mayNotify: ReadonlySet<string>,
 ): { readonly text: string; readonly html: string } {
-  const isSilent = reply.status === 'completed' && reply.parts.every(({ kind }) => kind === 'tool_call')
-  const tree = isSilent && filesNotice !== undefined ? sentenceToTree(filesNotice) : replyTree(reply, { mayNotify })
-  return pictures.write(tree)
+  const isSilent =
+    filesNotice !== undefined && reply.status === 'completed' && reply.parts.every(({ kind }) => kind === 'tool_call')
+  return pictures.write(isSilent ? sentenceToTree(filesNotice) : replyTree(reply, { mayNotify }))
 }
 
 function sentenceToTree(value: Sentence): Root {
@@ -136,16 +137,16 @@ function clearReplyQuote(to: JsonObject): JsonObject {
 const maxDecisions = 8
 
 function approvalDecisions(reply: NormalizedResponse): readonly MailDecision[] {
-  return reply.parts
-    .flatMap((part): readonly MailDecision[] => {
-      if (!isKnownPart(part) || part.kind !== 'policy' || part.policy.kind !== 'approval_required') return []
-      const { action_id, code, summary, expires_at, choices } = part.policy
-      if (typeof action_id !== 'string' || typeof code !== 'string' || !/^[0-9a-f]{6,36}$/i.test(code)) return []
-      if (!Array.isArray(choices) || !choices.includes('approve') || !choices.includes('reject')) return []
-      const until = typeof expires_at === 'string' ? expires_at : null
-      return [{ action_id, code, summary: typeof summary === 'string' ? summary : '', expires_at: until }]
-    })
-    .slice(0, maxDecisions)
+  const decisions: MailDecision[] = []
+  for (const part of reply.parts) {
+    if (!isKnownPart(part) || part.kind !== 'policy' || part.policy.kind !== 'approval_required') continue
+    const { action_id, code, summary, expires_at, choices } = part.policy
+    if (typeof action_id !== 'string' || typeof code !== 'string' || !/^[0-9a-f]{6,36}$/i.test(code)) continue
+    if (!Array.isArray(choices) || !choices.includes('approve') || !choices.includes('reject')) continue
+    const until = typeof expires_at === 'string' ? expires_at : null
+    decisions.push({ action_id, code, summary: typeof summary === 'string' ? summary : '', expires_at: until })
+  }
+  return decisions.slice(0, maxDecisions)
 }
 
 // The quote below a reply: the sender's last mail and no older one, forty lines of it at most. Pure.
@@ -287,7 +288,7 @@ function embedPictures(parts: readonly Part[], files: readonly FilePart[]): Pict
     candidates.find(
       ({ name, attachment }) => ref === name || ref === `cid:${name}` || ref === `attachment:${attachment?.id}`,
     )
-  const marked = parts.map((part): Part => {
+  const markPictures = (part: Part): Part => {
     if (!isKnownPart(part) || part.kind !== 'text' || part.mime !== 'text/markdown') return part
     const content = part.content.replace(reference, (whole: string, label: string, ref: string) => {
       const id = findPicture(decodeReference(ref))?.attachment?.id
@@ -299,13 +300,16 @@ function embedPictures(parts: readonly Part[], files: readonly FilePart[]): Pict
       return `![${label}](${stand}${[...cids.keys()].indexOf(id)})`
     })
     return { ...part, content }
-  })
+  }
   return {
-    parts: marked,
+    parts: candidates.length === 0 ? parts : parts.map(markPictures),
     cids,
     write(tree) {
+      const body = renderMail(tree)
+      // Most mails show no picture: both halves are as they stand.
+      if (!body.html.includes(stand)) return body
       const words = renderMail({ ...tree, children: tree.children.map(blockWithoutPictures) }).text
-      const html = insertImages(renderMail(tree).html, [...cids.values()])
+      const html = insertImages(body.html, [...cids.values()])
       return { text: restoreReferences(words, originals), html: restoreReferences(html, originals.map(escapeHtml)) }
     },
   }

@@ -4,9 +4,9 @@ import type { SlackSettings } from '../config.ts'
 import { uploadFile } from '../files.ts'
 import { finishSlackLiveMessage, startLiveMessage } from '../live.ts'
 import type { SlackCall } from '../wire.ts'
-import { classifySlackError, isErrorOfClass, type Send, sendWithPlainFallback, toSendOutcome } from './outcome.ts'
 import { createResponseUrlSender, type SendToResponseUrl } from './response-url.ts'
 import type { LiveState, OutboundDeps } from './web-api.ts'
+import { classifySlackError, isErrorOfClass, type Send, sendWithPlainFallback, toSendOutcome } from './web-api.ts'
 
 /** All members of the workspace can read it: an id of ours and nothing else. */
 const metadataType = 'parley_message'
@@ -120,5 +120,7 @@ async function postMessage(
 
 function callContainsCredential({ botToken, appToken, signingSecret }: SlackSettings, call: SlackCall): boolean {
   const said = JSON.stringify(call)
-  return [botToken, appToken, ...signingSecret].some((each) => each !== undefined && said.includes(each.reveal()))
+  for (const secret of [botToken, appToken, ...signingSecret])
+    if (secret !== undefined && said.includes(secret.reveal())) return true
+  return false
 }

@@ -37,19 +37,34 @@ export type AppInstallation = {
   readonly isShared: boolean
 }
 
-export type EventContext = {
+/** One signed payload, and what was known before it came. */
+export type Incoming = {
   readonly app: AppFacts
-  readonly place: AppInstallation
   readonly arrival: RawRequest
   readonly connection: Connection
-  readonly deliveryId: string
-  readonly raw: unknown
   /** By which name the `response_url` is kept. */
   readonly response?: string | undefined
   /** A bot has spoken too often since a person did. */
   readonly isBeyondHops?: boolean
   /** What the sender had open, as far as it was told before. */
   readonly viewed?: ChannelContext['context']
+}
+
+export type EventContext = Incoming & {
+  readonly place: AppInstallation
+  readonly deliveryId: string
+  readonly raw: unknown
+}
+
+export type Fields = Readonly<Record<string, unknown>>
+
+/** Passwords for a while, and an old shared one: what is kept does without them. */
+const secretFields: ReadonlySet<string> = new Set(['token', 'response_url', 'response_urls', 'trigger_id'])
+
+export function withoutSlackSecrets(value: Fields): Fields {
+  const kept: Record<string, unknown> = {}
+  for (const name of Object.keys(value)) if (!secretFields.has(name)) kept[name] = value[name]
+  return kept
 }
 
 /** Which installation an event is for: the envelope's own team may be the other side of a shared channel. */
@@ -151,15 +166,6 @@ export function slackSender(
 export function chooseRoomKind(channel: string, type: string | undefined): 'dm' | 'group' | 'channel' {
   if (type === 'im' || type === 'app_home' || channel.startsWith('D')) return 'dm'
   return type === 'mpim' || type === 'group' || channel.startsWith('G') ? 'group' : 'channel'
-}
-
-/** A direct conversation is one thread; anywhere else every first message opens its own. */
-export function threadRoot(
-  room: 'dm' | 'group' | 'channel',
-  threadTs: string | undefined,
-  ts: string,
-): string | undefined {
-  return room === 'dm' ? threadTs : (threadTs ?? ts)
 }
 
 export function slackThreadId({ account }: AppInstallation, channel: string, thread: string | undefined): string {

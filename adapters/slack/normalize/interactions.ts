@@ -15,16 +15,62 @@ import {
   approvalBlock,
   entitySchema,
   type HomeOpened,
+  interactionSchema,
   type SlackInteraction,
   type SlackSlash,
+  slashSchema,
   type ThreadOpened,
 } from '../wire.ts'
-import { decodeText } from './block-text.ts'
+import { decodeText } from './content.ts'
 import type { EventContext } from './context.ts'
 import * as scenes from './context.ts'
 
 /** Answers within the card need what it asked, and no more of it than a person reads. */
 const maxQuestionLength = 600
+
+export function normalizeInteraction(incoming: scenes.Incoming, value: scenes.Fields): InboundEvent {
+  const parsed = interactionSchema.safeParse(value)
+  if (!parsed.success) throw new UnparsableEventError('invalid_interaction')
+  const { data } = parsed
+  const enterprise = data.enterprise?.id ?? data.team?.enterprise_id
+  const place = resolveInteractionInstallation(incoming.app, {
+    isOrg: data.is_enterprise_install === true,
+    team: data.team?.id ?? data.user?.team_id,
+    enterprise,
+    appId: data.api_app_id,
+  })
+  const eventContext = {
+    ...incoming,
+    place,
+    deliveryId: interactionDeliveryId(value, incoming),
+    raw: scenes.withoutSlackSecrets(value),
+  }
+  return data.type === 'block_actions'
+    ? normalizeButtonClick(eventContext, data)
+    : ignoredEvent(eventContext, `unsupported_${data.type}`, data.user?.id)
+}
+
+export function normalizeSlashPayload(incoming: scenes.Incoming, value: scenes.Fields): InboundEvent {
+  const parsed = slashSchema.safeParse(value)
+  if (!parsed.success) throw new UnparsableEventError('invalid_command')
+  const { data } = parsed
+  const place = resolveInteractionInstallation(incoming.app, {
+    isOrg: data.is_enterprise_install === 'true',
+    team: data.team_id,
+    enterprise: data.enterprise_id,
+    appId: data.api_app_id,
+  })
+  return normalizeSlashCommand(
+    { ...incoming, place, deliveryId: interactionDeliveryId(value, incoming), raw: scenes.withoutSlackSecrets(value) },
+    data,
+  )
+}
+
+/** Slack repeats no click and no command; people do. */
+function interactionDeliveryId(value: scenes.Fields, { arrival }: scenes.Incoming): string {
+  const trigger = value['trigger_id']
+  return typeof trigger === 'string' && trigger !== '' ? trigger.slice(0, 128) : arrival.receivedAt
+}
 
 type GivenCommand = {
   readonly author: scenes.Author
@@ -39,7 +85,7 @@ type GivenCommand = {
   readonly replyTo: JsonObject
 }
 
-export function normalizeButtonClick(eventContext: scenes.EventContext, interaction: SlackInteraction): InboundEvent {
+function normalizeButtonClick(eventContext: scenes.EventContext, interaction: SlackInteraction): InboundEvent {
   const { user, container, message, actions = [] } = interaction
   const action = actions.find(
     ({ action_id, block_id }) => block_id === approvalBlock && approvalActions.has(action_id ?? ''),
@@ -55,8 +101,9 @@ export function normalizeButtonClick(eventContext: scenes.EventContext, interact
   const author = commandAuthor(eventContext, user.id, user.team_id, user.name)
   const room = scenes.chooseRoomKind(channel, undefined)
   const within = container?.thread_ts ?? message?.thread_ts
-  // What one person alone sees begins no thread.
-  const thread = container?.is_ephemeral === true ? within : scenes.threadRoot(room, within, card)
+  // What one person alone sees begins no thread, and a direct conversation is one.
+  const opensThread = room !== 'dm' && container?.is_ephemeral !== true
+  const thread = within ?? (opensThread ? card : undefined)
   const question = (message?.text ?? '').slice(0, maxQuestionLength).toWellFormed()
   return commandMessage(eventContext, {
     author,
@@ -77,7 +124,7 @@ export function normalizeButtonClick(eventContext: scenes.EventContext, interact
   })
 }
 
-export function normalizeSlashCommand(eventContext: scenes.EventContext, slash: SlackSlash): InboundEvent {
+function normalizeSlashCommand(eventContext: scenes.EventContext, slash: SlackSlash): InboundEvent {
   const author = commandAuthor(eventContext, slash.user_id, slash.team_id, slash.user_name)
   const name = slash.command.slice(1).toLowerCase()
   // Names of people and channels are tokens here too, where the command asks for it.
@@ -193,7 +240,7 @@ export function ignoredEvent(eventContext: scenes.EventContext, reason: string, 
 }
 
 /** Installation of a click or a command. An organization's payload names no team of its own. */
-export function resolveInteractionInstallation(
+function resolveInteractionInstallation(
   app: scenes.AppFacts,
   given: {
     readonly isOrg: boolean

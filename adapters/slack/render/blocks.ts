@@ -7,6 +7,7 @@ import {
   type Heading,
   type Inline,
   inlineText,
+  isBlank,
   type List,
   lineText,
   type Root,
@@ -20,6 +21,8 @@ import { type MentionOptions, mrkdwnText, resolveUserId, splitBroadcasts } from 
 export type BlocksMessage = { readonly text: string; readonly blocks: readonly JsonObject[] }
 
 export function renderBlocks(root: Root, options: MentionOptions = {}): readonly BlocksMessage[] {
+  const whole = renderOneMessage(root.children, options)
+  if (whole !== undefined) return [whole]
   const messages: BlocksMessage[] = []
   const sizeOf = sumOfBlocks((block) => measureBlock(block, options))
   for (const { children: piece } of chunkTree(splitLongTables(root), { limit: limits.message, sizeOf }))
@@ -29,6 +32,18 @@ export function renderBlocks(root: Root, options: MentionOptions = {}): readonly
       if (text !== '' && blocks.length > 0) messages.push({ text, blocks })
     }
   return messages
+}
+
+/** Most replies fit one message as they are: what is sent is measured. Undefined: it has to be cut, or has nothing to say. */
+function renderOneMessage(children: readonly Block[], options: MentionOptions): BlocksMessage | undefined {
+  if (children.length > limits.blocks || children.every(isBlank)) return undefined
+  // Tables have limits of their own.
+  for (const { type } of children) if (type === 'table') return undefined
+  const blocks = renderPlatformBlocks(children, options)
+  // Never less than the sum by which a longer reply is cut.
+  if (blocks.length === 0 || countJsonCharacters(blocks) + seam * children.length > limits.message) return undefined
+  const text = fallbackText(children, options)
+  return text === '' ? undefined : { text, blocks }
 }
 
 /** At most fifty blocks and one table in a message; a heading stays with what it is the heading of. */

@@ -105,6 +105,8 @@ function escapeLiteral(text: string): string {
 
 /** Also keeps words that look like marks, quotes or broadcasts from being read as such. */
 function escapeText(text: string): string {
+  // Without any of these it says nothing but its words.
+  if (!/[&<>`*_~@]/.test(text)) return text
   const words = withoutBackticks(text)
   const plain = /[*_~]/.test(words) ? words.split('\n').map(breakMarksInLine).join('\n') : words
   return escapeLiteral(defuseBroadcasts(plain)).replace(/^&gt;/gm, `${zeroWidth}&gt;`)

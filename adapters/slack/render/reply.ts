@@ -15,7 +15,6 @@ import {
 import type { SlackSay } from '../sentences.ts'
 import {
   approvalBlock,
-  isEphemeralReply,
   limits,
   type MessagePayload,
   maxTextLength,
@@ -48,23 +47,37 @@ export function renderSlack(
   how: { readonly mayNotify: ReadonlySet<string>; readonly hasLive: boolean },
 ): readonly Rendered[] {
   const address = replyToSchema.parse(to)
-  const cards = reply.parts.filter(isApprovalCard)
   // A file cannot be shown to one person in a channel: it is named.
-  const files = facts.sendsFiles && !isEphemeralReply(address) ? reply.parts.filter(isUploadable) : []
+  const sendsFiles = facts.sendsFiles && !isEphemeralReply(address)
+  const cards: PolicyPart[] = []
+  const files: FilePart[] = []
+  for (const part of reply.parts) {
+    if (!isKnownPart(part)) continue
+    if (part.kind === 'policy') cards.push(part)
+    else if ((part.kind === 'file' || part.kind === 'artifact') && sendsFiles && isUploadable(part)) files.push(part)
+  }
   const elsewhere: readonly Part[] = [...cards, ...files]
   const words = renderTextMessages(facts, reply, elsewhere, { mayNotify: how.mayNotify, channel: address.channel })
   // A message that grew is finished by words, also where files say it all: then by their names.
   const isLeftOpen = how.hasLive && words.length === 0 && cards.length === 0
   const messages = isLeftOpen ? renderBlocks(replyTree(reply)) : words
-  const calls: SlackCall[] = []
-  for (const message of messages)
-    calls.push(messageCallFor(address, message, how.hasLive && calls.length === 0, reply.control))
+  const calls: Rendered[] = []
+  for (const message of messages) {
+    const call = messageCallFor(address, message, how.hasLive && calls.length === 0, reply.control)
+    calls.push({ call, primary: true })
+  }
   for (const card of cards) {
     const asked = approvalCard(card, facts.say)
-    calls.push(messageCallFor({ ...address, reply_to_card: undefined }, asked, how.hasLive && calls.length === 0))
+    const isLive = how.hasLive && calls.length === 0
+    calls.push({ call: messageCallFor({ ...address, reply_to_card: undefined }, asked, isLive), primary: true })
   }
-  for (const file of files) calls.push(uploadCall(file, address))
-  return calls.map((call) => ({ call, primary: true }))
+  for (const file of files) calls.push({ call: uploadCall(file, address), primary: true })
+  return calls
+}
+
+/** Only the person who gave a slash command in a channel saw it, and only they are shown the answer. */
+export function isEphemeralReply({ user, channel }: SlackReplyTo): boolean {
+  return user !== undefined && !channel.startsWith('D')
 }
 
 /** The words of a reply; none where cards or files, `elsewhere`, say it all. */
@@ -155,10 +168,6 @@ function decidedCard(
 ): Pick<MessagePayload, 'text' | 'blocks'> {
   const asked = question === undefined ? [] : (renderBlocks(plainTree(question))[0]?.blocks ?? [])
   return { text: message.text, blocks: [...asked, ...message.blocks] }
-}
-
-function isApprovalCard(part: Part): part is PolicyPart {
-  return isKnownPart(part) && part.kind === 'policy'
 }
 
 function approvalCard({ policy }: PolicyPart, say: SlackSay): BlocksMessage {
@@ -255,8 +264,7 @@ function textToLinesWithBreaks(text: string): readonly Inline[] {
 export const maxUploadBytes = 50_000_000
 
 /** Stored, and neither empty nor too large; any other is named in the text. */
-function isUploadable(part: Part): part is FilePart {
-  if (!isKnownPart(part) || (part.kind !== 'file' && part.kind !== 'artifact')) return false
+function isUploadable(part: FilePart): boolean {
   const size = part.kind === 'file' ? part.size : undefined
   return part.attachment !== undefined && size !== 0 && (size ?? 1) <= maxUploadBytes
 }

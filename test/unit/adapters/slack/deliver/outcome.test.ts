@@ -1,6 +1,6 @@
 // What Slack says no with, word by word: every error its reference names for the methods Parley calls has a meaning, and one outcome.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { classifySlackError, type ErrorClass, knownErrors } from '../../../../../adapters/slack/deliver/outcome.ts'
+import { classifySlackError, type ErrorClass, knownErrors } from '../../../../../adapters/slack/deliver/web-api.ts'
 import type { DeliveryOutcome } from '../../../../../src/contract/index.ts'
 import { createAttempt } from '../../../../../src/testing/adapter-contract-outbound.ts'
 import { adapterWith } from '../../../../conformance/slack/slack-setup.ts'

@@ -1,10 +1,110 @@
-// Text of blocks and of mrkdwn: what people write comes as rich text, which tells letters from mentions; tables and cards are read
-// too. Pure.
+// What a message says: the person's words, their files, and what they quote, which is never an order. People write rich text, which
+// tells letters from mentions; mrkdwn, tables and cards are read too. Pure.
+import { type KnownPart, textPart } from '../../../src/contract/index.ts'
+import { cleanName, cleanText } from '../../../src/lib/index.ts'
+import { attachmentSchema, fileSchema, type SlackFile, type SlackMessage } from '../wire.ts'
+
+export type MessageParts = { readonly parts: readonly KnownPart[]; readonly named: readonly NamedUser[] }
+
+type Spoken = Pick<SlackMessage, 'text' | 'blocks' | 'files' | 'attachments' | 'subtype'>
+
+export function readMessageParts(message: Spoken, account: string, botUserId: string | undefined): MessageParts {
+  const blocks = message.blocks ?? []
+  const rich = readRichText(blocks)
+  const { text, named } = rich ?? decodeText(message.text ?? '')
+  const words = withoutBotMention(text, botUserId).trim()
+  const spoken = message.subtype === 'me_message' && words !== '' ? `[action] ${words}` : words
+  const texts = [spoken]
+  const tables = rich === undefined ? blocks.filter(isTable) : []
+  if (tables.length > 0) texts.push(readAnyBlocks(tables))
+  for (const attachment of message.attachments ?? []) texts.push(quotedAttachment(attachment) ?? '')
+  const parts: KnownPart[] = []
+  for (const file of message.files ?? []) {
+    const { data } = fileSchema.safeParse(file)
+    if (data !== undefined) parts.push(slackFilePart(data, account))
+  }
+  for (const each of texts) if (each !== '') parts.push(textPart(each))
+  return { parts, named }
+}
+
+const bareCall = /^\s*@([A-Z0-9]+)\b[\s,:]*/
+const labelledCall = /^\s*@[^\n()]{1,80} \(([A-Z0-9]+)\)[\s,:]*/
+
+/** The mention that calls us is no part of what is asked; further ones stay. */
+function withoutBotMention(text: string, botUserId: string | undefined): string {
+  if (botUserId === undefined) return text
+  for (const pattern of [bareCall, labelledCall]) {
+    const call = pattern.exec(text)
+    if (call?.[1] !== botUserId) continue
+    const rest = text.slice(call.index + call[0].length)
+    return rest.trim() === '' ? text : rest
+  }
+  return text
+}
+
+/** Shared messages and pasted tables. Previews of links are Slack's words, not the sender's, and are left out. */
+function quotedAttachment(value: unknown): string | undefined {
+  const { data } = attachmentSchema.safeParse(value)
+  if (data === undefined) return undefined
+  const blocks = [...(data.blocks ?? []), ...listInnerBlocks(data.message_blocks ?? [])]
+  const isShare = data.is_share === true || data.is_msg_unfurl === true
+  if (!isShare && blocks.some(isTable)) return readAnyBlocks(blocks)
+  if (!isShare && data.from_url !== undefined) return undefined
+  const plain = [data.pretext, data.title, data.text ?? data.fallback].filter(
+    (text) => text !== undefined && text !== '',
+  )
+  const words = readAnyBlocks(blocks) || decodeText(plain.join('\n')).text
+  if (words.trim() === '') return undefined
+  const author = cleanName(data.author_name ?? '')
+  const head = isShare ? `[shared message${author === '' ? '' : ` from ${author}`}]` : '[attachment]'
+  return `${head}\n${words.replace(/^/gm, '> ')}`
+}
+
+function listInnerBlocks(entries: readonly unknown[]): readonly unknown[] {
+  return entries.flatMap((entry) => {
+    const message = typeof entry === 'object' && entry !== null && 'message' in entry ? entry.message : undefined
+    const blocks = typeof message === 'object' && message !== null && 'blocks' in message ? message.blocks : undefined
+    return Array.isArray(blocks) ? blocks : []
+  })
+}
+
+// Files are described as far as Slack says what they are. Their bytes stay where they are. Pure.
+
+/** Deleted, beyond the plan's limit, or not shown to us: nothing can be asked for. */
+const goneModes: ReadonlySet<string> = new Set(['tombstone', 'hidden_by_limit'])
+
+function slackFilePart(file: SlackFile, account: string): KnownPart {
+  const name = cleanText(file.name ?? '').slice(0, 255)
+  if (goneModes.has(file.mode ?? '')) return textPart(`[file: ${name || file.id}, no longer there]`)
+  // It lies on another service, and our token must not go there.
+  if (file.is_external === true || file.mode === 'external')
+    return textPart(`[file: ${name || file.id}, kept elsewhere]`)
+  const isStub = file.file_access === 'check_file_info'
+  const url = isStub ? undefined : (file.url_private_download ?? file.url_private)
+  const mime = file.mimetype
+  return {
+    kind: 'file',
+    bytes_ref: {
+      kind: 'channel',
+      ref: {
+        account,
+        file_id: file.id,
+        ...(url === undefined ? {} : { url }),
+        ...(mime === undefined ? {} : { mime }),
+      },
+    },
+    ...(mime === undefined ? {} : { mime }),
+    ...(name === '' ? {} : { name }),
+    ...(file.size === undefined ? {} : { size: file.size }),
+  }
+}
+
+// The words of blocks.
 
 type Fields = Readonly<Record<string, unknown>>
 
 /** The words of a person's own message. Undefined: it has other blocks than rich text, or none that say anything. */
-export function readRichText(blocks: readonly unknown[]): Decoded | undefined {
+function readRichText(blocks: readonly unknown[]): Decoded | undefined {
   const named: NamedUser[] = []
   const texts: string[] = []
   for (const given of blocks) {
@@ -17,14 +117,14 @@ export function readRichText(blocks: readonly unknown[]): Decoded | undefined {
 }
 
 /** The words of any blocks, with what cannot be read named by its own fallback. Who is named in them is not called. */
-export function readAnyBlocks(blocks: readonly unknown[]): string {
+function readAnyBlocks(blocks: readonly unknown[]): string {
   return blocks
     .map((block) => anyBlockText(fieldsOrEmpty(block)))
     .filter((text) => text.trim() !== '')
     .join('\n')
 }
 
-export function isTable(block: unknown): boolean {
+function isTable(block: unknown): boolean {
   const { type } = fieldsOrEmpty(block)
   return type === 'table' || type === 'data_table'
 }
