@@ -19,16 +19,16 @@ import {
 } from '../identity/access-policy.ts'
 import { exceedsHopLimit, isCallerLoop } from '../identity/call-chain.ts'
 import { accessDeniedNotice } from '../identity/pairing.ts'
+import { isTokenForOtherAgent, type PrincipalResolver } from '../identity/principals.ts'
 import { findUnansweredReason, isAgentAddressed, isGroupRoom, isUnansweredReason } from '../identity/reply-policy.ts'
-import { isTokenForOtherAgent, type PrincipalResolver } from '../identity/resolve-principal.ts'
 import { beginsWithAgentName } from '../inbound/route-to-agent.ts'
 import type { Fields } from '../lib/json-value.ts'
 import type { Log } from '../lib/log.ts'
 import type { AmbientRecall } from '../sessions/ambient-context.ts'
 import { isChatCommandMessage } from './chat-commands.ts'
 import type { GatewayConnection } from './gateway-connection.ts'
+import { runUntilAborted } from './leases.ts'
 import type { Admission, AmbientDecision } from './plan-turn.ts'
-import { runUntilAborted } from './turn-signal.ts'
 
 type AdmissionDeps = {
   readonly agents: ReadonlyMap<string, Agent>

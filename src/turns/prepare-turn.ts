@@ -32,12 +32,12 @@ import { findReachedLimit, isDirectMessage, replyLimit } from '../outbound/reply
 import { type AdmissionServices, admitWaitingMessages, chooseAmbientRecall, forgetDeletedAmbient } from './admit.ts'
 import { isChatCommandMessage } from './chat-commands.ts'
 import type { GatewayConnection } from './gateway-connection.ts'
+import { turnDeadlineMs } from './leases.ts'
 import { readStoredRerun } from './pauses.ts'
 import { type Absorbed, absorbEdits, planTurn, type TurnPlan } from './plan-turn.ts'
 import { newlyOpened, type ReadyTurn } from './ready-turn.ts'
 import type { TurnServices } from './services.ts'
 import type { TurnPolicy } from './turn-policy.ts'
-import { turnDeadlineMs } from './turn-signal.ts'
 
 export async function prepareTurn(
   deps: TurnServices,

@@ -3,9 +3,10 @@
 import { readStopCause, runStoppedError, type StopCause, steeredType } from '../agents/loop/interrupts.ts'
 import type { Envelope } from '../contract/gateway-events.ts'
 import { type NormalizedResponse, textPart } from '../contract/index.ts'
+import type { Db } from '../db/client.ts'
 import type { WaitNotice } from '../db/live.ts'
 import { openLiveReply, storeWaitNotice } from '../db/live.ts'
-import { appendRunEvents, cancelRun, interruptedBy } from '../db/runs.ts'
+import { appendRunEvents, cancelRun, interruptedBy, type RunNews, readRunUpdates } from '../db/runs.ts'
 import type { WaitingMessage } from '../db/turn-rows.ts'
 import { joinTurn, listWaitingMessages } from '../db/turns.ts'
 import type { GatewayError } from '../lib/errors.ts'
@@ -20,8 +21,42 @@ import { type Absorbed, type Admission, listJoinable } from './plan-turn.ts'
 import { addressMessagesToAgent, startsNewSession, toNewMember } from './prepare-turn.ts'
 import { getRunId, isNewlyOpenedTurn, type ReadyTurn } from './ready-turn.ts'
 import { createRunRecorder, type RunRecorder } from './run-log.ts'
-import type { TurnServices } from './services.ts'
+import type { RunWatch, TurnServices } from './services.ts'
 import type { TurnPolicy } from './turn-policy.ts'
+
+/** One query per round, for all runs of this process together. A run that is over before the first round costs nothing. */
+export function createRunWatch({ db, everyMs }: { readonly db: Db; readonly everyMs: number }): RunWatch {
+  const watched = new Map<string, (news: RunNews) => void>()
+  let timer: ReturnType<typeof setInterval> | undefined
+  let isAsking = false
+  const stopRunWatch = (): void => {
+    if (timer !== undefined) clearInterval(timer)
+    timer = undefined
+  }
+  const checkRunsForUpdates = async (): Promise<void> => {
+    // A slow database is asked once, not once more every round.
+    if (isAsking) return
+    isAsking = true
+    try {
+      for (const news of await readRunUpdates(db, [...watched.keys()])) watched.get(news.id)?.(news)
+    } catch {
+      // The next round asks again, and so does the next step of the run.
+    } finally {
+      isAsking = false
+    }
+  }
+  return {
+    watch(turnId, onNews) {
+      watched.set(turnId, onNews)
+      timer ??= setInterval(() => void checkRunsForUpdates(), everyMs)
+      return () => {
+        watched.delete(turnId)
+        if (watched.size === 0) stopRunWatch()
+      }
+    },
+    stop: stopRunWatch,
+  }
+}
 
 export type RunControl = {
   readonly stop: AbortSignal

@@ -12,10 +12,17 @@ import { errorLogFields, type Log, type LogFields } from '../lib/log.ts'
 import { hasStoodFullTooLong, type SlotUse } from '../observability/process-metrics.ts'
 import type { GatewayConnection } from './gateway-connection.ts'
 import type { Wakeups } from './services.ts'
-import { chooseSlotShares, createSlots, type SlotLane, type Slots } from './slots.ts'
 import { createDrainShare, type Isolation, type SuspectShare } from './suspects.ts'
 import type { TurnPolicy } from './turn-policy.ts'
-import { createQuietWatch, runWorkerLoop, type WorkerLoop } from './worker-loop.ts'
+import {
+  chooseSlotShares,
+  createQuietWatch,
+  createSlots,
+  runWorkerLoop,
+  type SlotLane,
+  type Slots,
+  type WorkerLoop,
+} from './worker-loop.ts'
 
 /** Once `deadline` is aborted nothing new is claimed, and turns stop at their next journal step. */
 export type DrainOptions = {
