@@ -21,11 +21,12 @@ import { exceedsHopLimit, isCallerLoop } from '../identity/call-chain.ts'
 import { accessDeniedNotice } from '../identity/pairing.ts'
 import { isTokenForOtherAgent, type PrincipalResolver } from '../identity/principals.ts'
 import { findUnansweredReason, isAgentAddressed, isGroupRoom, isUnansweredReason } from '../identity/reply-policy.ts'
+import { parseChatCommand } from '../inbound/chat-command.ts'
 import { beginsWithAgentName } from '../inbound/route-to-agent.ts'
 import type { Fields } from '../lib/json-value.ts'
 import type { Log } from '../lib/log.ts'
 import type { AmbientRecall } from '../sessions/ambient-context.ts'
-import { isChatCommandMessage } from './chat-commands.ts'
+import { controlNames } from './chat-commands.ts'
 import type { GatewayConnection } from './gateway-connection.ts'
 import { runUntilAborted } from './leases.ts'
 import type { Admission, AmbientDecision } from './plan-turn.ts'
@@ -382,7 +383,7 @@ function findNoReplyReasonNow(
   { message, mustReplyIndividually }: WaitingMessage,
   takesPart: boolean,
 ): string | undefined {
-  if (isChatCommandMessage(message)) return undefined
+  if (parseChatCommand(message, controlNames) !== undefined) return undefined
   const isClaimed = mustReplyIndividually !== null || beginsWithAgentName(deps, at, message)
   const words = textOf(message.parts).trimStart()
   const isForAnother = (message.channel?.mentions ?? []).some(({ text }) => text !== '' && words.startsWith(text))

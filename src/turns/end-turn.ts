@@ -45,8 +45,7 @@ export async function endAnsweredTurn(
   const reply = replyToSay(ready, result)
   const outgoing: Outgoing[] = result.extras.map((extra) => ({ reply: extra, purpose: 'message' }))
   if (reply !== undefined) outgoing.push({ reply, purpose: 'reply' })
-  const participants = [...result.participants, ...ready.members.map((member) => senderToParticipant(member.message))]
-  const context = { agents: deps.agents, at: ready.at, participants }
+  const context = { agents: deps.agents, at: ready.at, members: ready.members, earlier: result.participants }
   const toSay: Outgoing[] = []
   const envelopes: Line[] = toTranscriptLines(ready)
   for (const envelope of result.lines) envelopes.push({ inboxId: null, envelope })
@@ -68,7 +67,8 @@ export async function endAnsweredTurn(
   // Where calls are appended to a log of ours they are delivered by being written down.
   const isAppending = ready.at.adapter.capabilities.appends === true
   const isAnswered = isReplied && isAppending && calls.every((call) => !call.primary || call.isAppended === true)
-  const taskState = taskStateAfterRun(reply, result.run.status)
+  // Without a task, and without a log of ours that tells of its end, no one asks for it.
+  const taskState = ready.turn.taskId === null && !isAppending ? null : taskStateAfterRun(reply, result.run.status)
   // What a command came to is no end of what it is about.
   const endedState = ready.turn.kind === 'control' ? null : taskState
   const events = isAppending ? listAppendedEvents(calls, endedState) : []
@@ -338,8 +338,9 @@ function getAnsweringAddress(ready: ReadyTurn): string {
 type MentionContext = {
   readonly agents: ReadonlyMap<string, Agent>
   readonly at: GatewayConnection
-  /** Who wrote in the conversation. */
-  readonly participants: readonly Participant[]
+  readonly members: ReadyTurn['members']
+  /** Who wrote in the conversation before them. */
+  readonly earlier: readonly Participant[]
 }
 
 type Mentionable = {
@@ -364,8 +365,14 @@ function applyMentionPolicy(context: MentionContext, reply: NormalizedResponse):
   return { reply: { ...reply, parts }, mayNotify }
 }
 
-function createMentionTreatment({ agents, at, participants }: MentionContext): (name: WrittenName) => MentionTreatment {
+function createMentionTreatment({
+  agents,
+  at,
+  members,
+  earlier,
+}: MentionContext): (name: WrittenName) => MentionTreatment {
   const { domain: ours } = at.connection
+  const participants = [...earlier, ...members.map((member) => senderToParticipant(member.message))]
   const names = participants.flatMap((participant) => listParticipantNames(participant, ours))
   const wakesAgents = at.adapter.capabilities.mentionRelay.kind !== 'none'
   return ({ local, domain }) => {

@@ -25,12 +25,12 @@ import {
 import { listWaitingMessages, openTurn, repairLane, resumeTurn } from '../db/turns.ts'
 import { type ConsentPolicy, createConsentContext } from '../identity/consent.ts'
 import { readdressMessage } from '../identity/evidence.ts'
-import type { IdSource } from '../lib/ids.ts'
-import { newTraceId } from '../lib/ids.ts'
+import { parseChatCommand } from '../inbound/chat-command.ts'
+import { type IdSource, newTraceId } from '../lib/ids.ts'
 import type { JsonObject, Log } from '../lib/index.ts'
 import { findReachedLimit, isDirectMessage, replyLimit } from '../outbound/reply-limits.ts'
 import { type AdmissionServices, admitWaitingMessages, chooseAmbientRecall, forgetDeletedAmbient } from './admit.ts'
-import { isChatCommandMessage } from './chat-commands.ts'
+import { controlNames } from './chat-commands.ts'
 import type { GatewayConnection } from './gateway-connection.ts'
 import { turnDeadlineMs } from './leases.ts'
 import { readStoredRerun } from './pauses.ts'
@@ -200,7 +200,7 @@ async function openForMessages(
   const kind =
     plan.kind === 'amend'
       ? 'amendment'
-      : lead !== undefined && isChatCommandMessage(lead.message)
+      : lead !== undefined && parseChatCommand(lead.message, controlNames) !== undefined
         ? 'control'
         : 'messages'
   const turn = await createNewTurn(deps, at, lane, {

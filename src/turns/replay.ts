@@ -284,12 +284,13 @@ async function runAndAccount(deps: TurnServices, ready: ReadyTurn, stop: AbortSi
     end: () => {},
     untilHeld: async () => {},
   }
+  const errors = createTurnErrors(deps, ready)
   try {
     const result = await runAgent(deps, ready, {
       lease,
       isStopping: () => false,
       show() {},
-      errors: createTurnErrors(deps, ready),
+      errors: () => errors,
     })
     return turnEndAccount(await endAnsweredTurn(deps, ready, result, 0))
   } catch (error) {

@@ -7,7 +7,7 @@ import type { Db } from '../db/client.ts'
 import type { WaitNotice } from '../db/live.ts'
 import { openLiveReply, storeWaitNotice } from '../db/live.ts'
 import { appendRunEvents, cancelRun, interruptedBy, type RunNews, readRunUpdates } from '../db/runs.ts'
-import type { WaitingMessage } from '../db/turn-rows.ts'
+import type { NewRunEvent, WaitingMessage } from '../db/turn-rows.ts'
 import { joinTurn, listWaitingMessages } from '../db/turns.ts'
 import type { GatewayError } from '../lib/errors.ts'
 import type { IdSource } from '../lib/ids.ts'
@@ -60,7 +60,10 @@ export function createRunWatch({ db, everyMs }: { readonly db: Db; readonly ever
 
 export type RunControl = {
   readonly stop: AbortSignal
-  readonly recorder: RunRecorder
+  /** Made when it is asked for: most agents answer and say nothing of how they got there. */
+  readonly recorder: () => RunRecorder
+  /** What of the run's log is not stored yet, for the commit that ends the turn. Nothing is stored by itself after this. */
+  readonly takeEvents: () => Promise<readonly NewRunEvent[]>
   /** Stops it here, once the database says that it was stopped. */
   readonly onStopped: (by: string) => GatewayError
   readonly cause: () => StopCause | undefined
@@ -79,16 +82,22 @@ export function openRunControl(deps: TurnServices, ready: ReadyTurn): RunControl
     stopping.abort(error)
     return error
   }
-  const recorder = createRunRecorder({
-    tryId: lane.epoch,
-    isFirstTry: isNewlyOpenedTurn(ready),
-    append: (events) => appendRunEvents(deps.db, lane, turn.id, turn.attempt, events),
-    onStored({ stoppedBy }) {
-      deps.wakeups.events.notify()
-      if (turn.taskId !== null) deps.watchers.reportProgress(turn.taskId)
-      if (stoppedBy !== null) abortRunAsStopped(stoppedBy)
-    },
-  })
+  let recorder: RunRecorder | undefined
+  const openRecorder = (): RunRecorder => {
+    recorder ??= createRunRecorder({
+      tryId: lane.epoch,
+      isFirstTry: isNewlyOpenedTurn(ready),
+      append: (events) => appendRunEvents(deps.db, lane, turn.id, turn.attempt, events),
+      onStored({ stoppedBy }) {
+        deps.wakeups.events.notify()
+        if (turn.taskId !== null) deps.watchers.reportProgress(turn.taskId)
+        if (stoppedBy !== null) abortRunAsStopped(stoppedBy)
+      },
+    })
+    return recorder
+  }
+  // Watching clients replace what an earlier try showed, whatever this one says.
+  if (!isNewlyOpenedTurn(ready)) openRecorder()
   /** A message of the owner is worth more than the answer to their last one; another person's waits. */
   const interruptForOwnersMessage = async (): Promise<void> => {
     if (stopping.signal.aborted || !(await hasOwnersMessage(deps, ready))) return
@@ -101,13 +110,18 @@ export function openRunControl(deps: TurnServices, ready: ReadyTurn): RunControl
     if (stoppedBy !== null) abortRunAsStopped(stoppedBy)
     else if (hasWaiting && busy === 'interrupt') interruptForOwnersMessage().catch(() => {})
     else if (hasWaiting && busy !== 'interrupt') {
-      acknowledge ??= createReceiptNotifier(deps, ready, { busy, isMarking, emit: recorder.emit })
+      acknowledge ??= createReceiptNotifier(deps, ready, { busy, isMarking, emit: openRecorder().emit })
       acknowledge()
     }
   })
   return {
     stop: stopping.signal,
-    recorder,
+    recorder: openRecorder,
+    async takeEvents() {
+      if (recorder !== undefined) return recorder.rest()
+      recorder = closedRecorder
+      return []
+    },
     onStopped: abortRunAsStopped,
     cause: () => readStopCause(stopping.signal),
     async hear(fetchFiles) {
@@ -121,6 +135,9 @@ export function openRunControl(deps: TurnServices, ready: ReadyTurn): RunControl
     end,
   }
 }
+
+/** Of an agent that goes on after its turn has ended, and had nothing recorded until then. */
+const closedRecorder: RunRecorder = { emit() {}, show() {}, rest: async () => [] }
 
 // Messages that wait behind a running turn: whether its owner wrote again, and which of them may join it (busy policy `steer`).
 

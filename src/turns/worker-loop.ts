@@ -180,6 +180,7 @@ export type Slots = {
   readonly room: (limit: number) => { readonly limit: number; readonly full: FullSlots }
   /** Call what it returns when the turn has ended. */
   readonly take: (lane: SlotLane) => () => void
+  readonly used: () => number
   readonly use: () => SlotUse
 }
 
@@ -262,6 +263,7 @@ export function createSlots(slots: number, shares: SlotShares, monotonicMs: () =
         noteFullPairs(pair)
       }
     },
+    used: () => used,
     use() {
       const now = monotonicMs()
       const holders = [...pairs.values()].map(

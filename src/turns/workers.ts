@@ -129,7 +129,7 @@ function createTurnLoop(
   shared: Shared,
   suspects: SuspectShare | undefined,
 ): WorkerLoop<Slotted<HeldLane>> {
-  const share = createDrainShare(deps, suspects)
+  const claimShare = createDrainShare(deps, suspects, slots.used)
   const claimUrgent = async (limit: number): Promise<readonly Slotted<HeldLane>[]> => {
     const claimedAt = deps.monotonicMs()
     const lanes = await claimControlTurns(deps.db, limit)
@@ -140,10 +140,10 @@ function createTurnLoop(
     ...shared,
     slots: suspects === 'alone' ? 1 : deps.turnPolicy.slots,
     wakeup: deps.wakeups.turns,
-    claim: createSharedClaim(deps, slots, { loop: 'turns', claim: share.claim }),
+    claim: createSharedClaim(deps, slots, { loop: 'turns', claim: claimShare }),
     // A gateway full of long runs is where a person wants to say stop.
     ...(suspects === undefined ? { claimUrgent } : {}),
-    run: ({ leaveSlot, ...claimed }) => share.run(() => work.turn(claimed, shared.isStopping)).finally(leaveSlot),
+    run: ({ leaveSlot, ...claimed }) => work.turn(claimed, shared.isStopping).finally(leaveSlot),
   }
 }
 
