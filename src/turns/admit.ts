@@ -383,11 +383,18 @@ function findNoReplyReasonNow(
   { message, mustReplyIndividually }: WaitingMessage,
   takesPart: boolean,
 ): string | undefined {
-  if (parseChatCommand(message, controlNames) !== undefined) return undefined
-  const isClaimed = mustReplyIndividually !== null || beginsWithAgentName(deps, at, message)
-  const words = textOf(message.parts).trimStart()
-  const isForAnother = (message.channel?.mentions ?? []).some(({ text }) => text !== '' && words.startsWith(text))
-  return findUnansweredReason(at.replyPolicy, { channel: message.channel, isClaimed, takesPart, isForAnother })
+  const { channel, parts } = message
+  const reason = findUnansweredReason(at.replyPolicy, {
+    channel,
+    takesPart,
+    isClaimed: () => mustReplyIndividually !== null || beginsWithAgentName(deps, at, message),
+    isForAnother() {
+      const words = textOf(parts).trimStart()
+      return (channel?.mentions ?? []).some(({ text }) => text !== '' && words.startsWith(text))
+    },
+  })
+  // A command for the gateway itself is answered wherever it is given.
+  return reason === undefined || parseChatCommand(message, controlNames) !== undefined ? undefined : reason
 }
 
 /** An edit wakes no agent. Deleting ambient context has work to do all the same: what it said is erased. */

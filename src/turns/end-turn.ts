@@ -153,7 +153,7 @@ function finishUnansweredLive(ready: ReadyTurn): readonly Outgoing[] {
 /** A dead turn commits its apology together with its state. */
 export async function endDeadTurn(deps: RenderServices, given: ReadyTurn, reason: string): Promise<TurnEnd> {
   const ready = given.joined.size === 0 ? given : addJoinedMessages(given)
-  const reply = apologyReply(replyFields(ready), reason, ready.turn.id, ready.steps.account())
+  const reply = apologyReply(replyFields(ready), reason, ready.turn.id, ready.steps().account())
   const calls = await apologyCalls(deps, ready, reply)
   const at = new Date(deps.now()).toISOString()
   const said: Envelope = {
@@ -221,9 +221,9 @@ export function decideAfterFailure(
   // Our own database failed in the middle: not the agent's fault, and no answer for the person.
   if (code === 'storage_unavailable') return { kind: 'release', delayMs: 500, cause: 'stopping', code }
   // Every later try would meet the same end.
-  if (code === 'tool_outcome_unknown' || ready.steps.isFinal(error))
+  if (code === 'tool_outcome_unknown' || ready.steps().isFinal(error))
     return { kind: 'dead', reason: 'tool_outcome_unknown' }
-  if (code === 'turn_deadline' && (ready.steps.hasEffect() || ready.turn.isHung === true))
+  if (code === 'turn_deadline' && (ready.steps().hasEffect() || ready.turn.isHung === true))
     return { kind: 'dead', reason: code }
   // What the agent returned would be the same again: it is not run, and paid, once more for it. What was erased does not come back.
   if (code === 'reply_invalid' || code === 'reply_too_long' || code === 'content_erased')
@@ -234,7 +234,7 @@ export function decideAfterFailure(
       ? { kind: 'dead', reason: code }
       : { kind: 'release', delayMs: outageDelayMs(ready, error, delayMs), cause: 'outage', code }
   }
-  if (ready.members.length > 1 && !ready.steps.hasEffect()) return { kind: 'split', delayMs: 0, code }
+  if (ready.members.length > 1 && !ready.steps().hasEffect()) return { kind: 'split', delayMs: 0, code }
   if (ready.turn.failures + 1 >= policy.maxFailures) return { kind: 'dead', reason: code }
   return { kind: 'release', delayMs, cause: 'failed', code }
 }
@@ -250,13 +250,16 @@ function outageDelayMs({ turn }: ReadyTurn, error: unknown, firstMs: number): nu
 }
 
 function toTranscriptLines(ready: ReadyTurn): Line[] {
-  return ready.members.flatMap(({ row, message, edits }) => [
-    { inboxId: row.id, envelope: userEnvelope(message, { runId: getRunId(ready) }) },
-    ...edits.map((edit) => ({
-      inboxId: edit.id,
-      envelope: amendmentEnvelope(edit.message, { runId: getRunId(ready), amends: row.messageId, event: 'edit' }),
-    })),
-  ])
+  const runId = getRunId(ready)
+  const lines: Line[] = []
+  for (const { row, message, edits } of ready.members) {
+    lines.push({ inboxId: row.id, envelope: userEnvelope(message, { runId }) })
+    for (const edit of edits) {
+      const envelope = amendmentEnvelope(edit.message, { runId, amends: row.messageId, event: 'edit' })
+      lines.push({ inboxId: edit.id, envelope })
+    }
+  }
+  return lines
 }
 
 export function createEmptyEnd(ready: ReadyTurn): TurnEnd {

@@ -199,7 +199,7 @@ async function runTurnAgain(deps: ReplayServices, at: GatewayConnection, stored:
   }
   // What finishes a growing reply may be written otherwise than what stands alone.
   const live = stored.hasLive ? { live: { clientId: '', text: '' } } : {}
-  const ready = { ...prepared.ready, ...live, steps: recorded.log }
+  const ready = { ...prepared.ready, ...live, steps: () => recorded.log }
   const today = await runAndAccount(safeDeps, ready, stop.signal)
   return { today, steps: recorded.report(), notes: prepared.notes }
 }
@@ -213,7 +213,8 @@ function listLastAmbient(history: Stored['history'], around: number): Stored['hi
 
 /** Its steps are those that were recorded. */
 function withoutPast(turnId: string): Pick<ReadyTurn, 'joined' | 'steps' | 'journalTurn'> {
-  return { joined: new Map(), steps: createStepLog(), journalTurn: turnId }
+  const steps = createStepLog()
+  return { joined: new Map(), steps: () => steps, journalTurn: turnId }
 }
 
 async function prepareTurnAgain(deps: ReplayServices, at: GatewayConnection, stored: Stored): Promise<Ready | Ended> {

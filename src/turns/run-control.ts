@@ -153,7 +153,7 @@ export async function joinMessagesAsSteeringLine(
 ): Promise<Envelope | undefined> {
   const { members } = ready
   // What comes after this question in the journal was done and said without them: they would be answered by nothing.
-  const isPast = ready.isRerun === true || ready.joined.size > 0 || ready.steps.isCatchingUp()
+  const isPast = ready.isRerun === true || ready.joined.size > 0 || ready.steps().isCatchingUp()
   const joining = ready.joined.get(question) ?? (isPast ? [] : await joinWaitingMessages(deps, ready, question))
   ready.joined.delete(question)
   if (joining.length === 0) return undefined

@@ -234,7 +234,7 @@ function openRunSteps(
       turnId: turn.id,
       journalTurn: ready.journalTurn,
     },
-    log: ready.steps,
+    log: ready.steps(),
     assertHeld: lease.assertHeld,
     untilHeld: lease.untilHeld,
     store,
