@@ -151,7 +151,7 @@ export function assembleGateway(config: Config, database: Database, runtime: Run
     journal: createJournalStore(db),
     transcripts: createTranscriptStore(database, tenant),
     attachments: files.service,
-    runWatch,
+    watchRun: runWatch.watch,
     ...chooseIdentityPorts(config),
     ...createRemoteGatewayPorts(config, database, { ...runtime, newId }),
     ...keepers,

@@ -191,7 +191,7 @@ async function runTurnAgain(deps: ReplayServices, at: GatewayConnection, stored:
     fenceFetch: () => refuseToFetch,
     guardedFetch: { pins: true, fetch: refuseToFetch },
     db: createReplayDb(deps.db, refuseToDecide),
-    runWatch: { watch: () => () => {}, stop: () => {} },
+    watchRun: () => () => {},
     notify: () => {},
     meter: noMeter,
     // Files were kept by the run that is told again; what today's would keep, its journal does not have.

@@ -21,11 +21,14 @@ import { type Absorbed, type Admission, listJoinable } from './plan-turn.ts'
 import { addressMessagesToAgent, startsNewSession, toNewMember } from './prepare-turn.ts'
 import { getRunId, isNewlyOpenedTurn, type ReadyTurn } from './ready-turn.ts'
 import { createRunRecorder, type RunRecorder } from './run-log.ts'
-import type { RunWatch, TurnServices } from './services.ts'
+import type { TurnServices } from './services.ts'
 import type { TurnPolicy } from './turn-policy.ts'
 
 /** One query per round, for all runs of this process together. A run that is over before the first round costs nothing. */
-export function createRunWatch({ db, everyMs }: { readonly db: Db; readonly everyMs: number }): RunWatch {
+export function createRunWatch({ db, everyMs }: { readonly db: Db; readonly everyMs: number }): {
+  readonly watch: TurnServices['watchRun']
+  readonly stop: () => void
+} {
   const watched = new Map<string, (news: RunNews) => void>()
   let timer: ReturnType<typeof setInterval> | undefined
   let isAsking = false
@@ -106,7 +109,7 @@ export function openRunControl(deps: TurnServices, ready: ReadyTurn): RunControl
   }
   const isMarking = deps.agents.get(lane.agent)?.receipts !== false
   let acknowledge: (() => void) | undefined
-  const end = deps.runWatch.watch(turn.id, ({ stoppedBy, hasWaiting }) => {
+  const end = deps.watchRun(turn.id, ({ stoppedBy, hasWaiting }) => {
     if (stoppedBy !== null) abortRunAsStopped(stoppedBy)
     else if (hasWaiting && busy === 'interrupt') interruptForOwnersMessage().catch(() => {})
     else if (hasWaiting && busy !== 'interrupt') {

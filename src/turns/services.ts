@@ -36,13 +36,6 @@ export type Wakeups = {
   readonly live: Wakeup
 }
 
-/** Watches the runs of this process for stops and new messages. */
-export type RunWatch = {
-  /** `onNews` is called every round; the answer ends the watching. */
-  readonly watch: (turnId: string, onNews: (news: RunNews) => void) => () => void
-  readonly stop: () => void
-}
-
 export type FenceFetch = (mayLeave: (ageMs: number) => boolean, onSend?: () => void) => typeof fetch
 
 /** Renders what is said and keeps its files. */
@@ -61,7 +54,8 @@ export type TurnServices = {
   readonly agents: ReadonlyMap<string, Agent>
   /** The database for this tenant and this process, as the functions of `src/db` take it. */
   readonly db: Db
-  readonly runWatch: RunWatch
+  /** Looks for stops of a run and for new messages. `onNews` is called every round; the answer ends the watching. */
+  readonly watchRun: (turnId: string, onNews: (news: RunNews) => void) => () => void
   readonly journal: JournalStore
   readonly transcripts: TranscriptStore
   readonly attachments: AttachmentService
