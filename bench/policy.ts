@@ -1,8 +1,7 @@
 // Scenario `policy`: what hop 6 costs: evidence checked, decided by the rules of a configuration and stored grants, principal.
 import type { AccessRule } from '../src/contract/index.ts'
-import { createAccessPolicy } from '../src/identity/access-policy.ts'
-import { createEvidenceAccess, readEvidenceRules } from '../src/identity/access-rules.ts'
-import { createEvidenceResolver } from '../src/identity/resolve-principal.ts'
+import { createAccessPolicy, createEvidenceAccess, readEvidenceRules } from '../src/identity/access-policy.ts'
+import { createEvidenceResolver } from '../src/identity/principals.ts'
 import type { Asked } from './arguments.ts'
 import { ruleList, type Speaker, sceneOf, speakers } from './policy/speakers.ts'
 import { waitForQuiet } from './quiet.ts'

@@ -24,9 +24,8 @@ import { parseSealKeys } from './gateway/seal.ts'
 import type { AccessPolicy } from './identity/access-policy.ts'
 import type { ConsentPolicy } from './identity/consent.ts'
 import type { TokenIssuerSettings, TokenIssuers } from './identity/issuers/token-issuers.ts'
-import type { UserHas } from './identity/principals.ts'
+import type { PrincipalResolver, UserHas } from './identity/principals.ts'
 import type { ReplyPolicy } from './identity/reply-policy.ts'
-import type { PrincipalResolver } from './identity/resolve-principal.ts'
 import {
   type AttestationVerifier,
   readConfiguredTrustedIssuers,

@@ -119,7 +119,7 @@ export {
   type EvidenceDecision,
   type EvidenceRules,
   readEvidenceRules,
-} from './identity/access-rules.ts'
+} from './identity/access-policy.ts'
 export {
   callerHeaders,
   chainCue,
@@ -143,10 +143,12 @@ export {
   can,
   ceilingAllows,
   conversationOwner,
+  createEvidenceResolver,
   createPrincipal,
   type ExecutionPrincipal,
   effectiveCeiling,
   narrowCeiling,
+  type PrincipalResolver,
   runtimePrincipal,
   safeMetadata,
   systemPrincipal,
@@ -154,7 +156,6 @@ export {
   type UserHas,
   userPrincipal,
 } from './identity/principals.ts'
-export { createEvidenceResolver, type PrincipalResolver } from './identity/resolve-principal.ts'
 export { type AgentRoute, routeAgent } from './identity/route-agent.ts'
 export { type AttestationVerifier, admitForwarded, readTrustedIssuers, type TrustedIssuers } from './identity/trust.ts'
 export { agentJrd, type Jrd, readJrd } from './identity/webfinger.ts'

@@ -23,17 +23,15 @@ import { type EffectAccount, nothingDone } from './steps.ts'
 export type ReplyFacts = { readonly threadId: string; readonly inReplyTo: string; readonly agent: string }
 
 export function completeReply(reply: AgentReply, facts: ReplyFacts): NormalizedResponse | undefined {
-  if (reply === undefined || reply === '') return undefined
-  const given = typeof reply === 'string' ? { parts: [textPart(reply)] } : reply
-  refuseOtherThanReply(given, facts.agent)
-  const whole = {
-    thread_id: facts.threadId,
-    in_reply_to: facts.inReplyTo,
-    agent: facts.agent,
-    status: 'completed',
-    ...given,
+  if (reply === undefined) return undefined
+  const about = { thread_id: facts.threadId, in_reply_to: facts.inReplyTo, agent: facts.agent }
+  if (typeof reply === 'string') {
+    // The reply is ours; of plain text nothing but its length can be wrong.
+    refuseTooLongText(reply.length, facts.agent)
+    return reply.trim() === '' ? undefined : { ...about, parts: [textPart(reply)], status: 'completed' }
   }
-  const parsed = agentResponseSchema.safeParse({ parts: [], ...whole })
+  refuseOtherThanReply(reply, facts.agent)
+  const parsed = agentResponseSchema.safeParse({ parts: [], ...about, status: 'completed', ...reply })
   if (!parsed.success) {
     const path = parsed.error.issues[0]?.path.join('.') ?? ''
     throw new GatewayError(
@@ -72,6 +70,10 @@ function refuseOtherThanReply(given: unknown, agent: string): void {
     const content = typeof part === 'object' && part !== null && 'content' in part ? part.content : undefined
     if (typeof content === 'string') length = Math.max(length, content.length)
   }
+  refuseTooLongText(length, agent)
+}
+
+function refuseTooLongText(length: number, agent: string): void {
   if (length <= maxTextLength) return
   const limit = `a text of ${length} characters, and at most ${maxTextLength} can be sent; shorten it, or attach a file`
   throw new GatewayError('reply_too_long', `[agent] ${agent} returned ${limit}`, { details: { length } })

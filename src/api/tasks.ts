@@ -2,7 +2,7 @@
 // caller to an agent, its run is that agent's run, and what is shown of it is what is stored.
 import type { Context } from 'hono'
 import { type InboundMessage, isFinalState, type Task, type TaskSnapshot } from '../contract/index.ts'
-import { isTokenForOtherAgent } from '../identity/resolve-principal.ts'
+import { isTokenForOtherAgent } from '../identity/principals.ts'
 import { GatewayError } from '../lib/errors.ts'
 import { parseBoundedJson, readBody } from '../lib/index.ts'
 import type { JsonObject } from '../lib/json-value.ts'

@@ -270,9 +270,12 @@ export function addStoredAccess<Row extends { readonly message: StoredMessage | 
   rows: readonly Row[],
   lane: LaneAccess,
 ): readonly (Row & { readonly access: StoredAccess })[] {
+  const { grants, links, pairings, told } = lane
+  // Of most lanes nothing is stored about any sender.
+  const isEmpty = grants.length + links.length + pairings.length + told.length === 0
   return rows.map((row) => ({
     ...row,
-    access: row.message === null ? noStoredAccess : selectAccessOfSender(row.message.sender, lane),
+    access: isEmpty || row.message === null ? noStoredAccess : selectAccessOfSender(row.message.sender, lane),
   }))
 }
 

@@ -16,8 +16,7 @@ import { createGateway, type Gateway } from '../gateway.ts'
 import { createAccessPolicy } from '../identity/access-policy.ts'
 import { decideConsent } from '../identity/consent.ts'
 import type { IssuerCache } from '../identity/issuers/issuer-client.ts'
-import { createCapabilityCheck } from '../identity/principals.ts'
-import { createEvidenceResolver } from '../identity/resolve-principal.ts'
+import { createCapabilityCheck, createEvidenceResolver } from '../identity/principals.ts'
 import { type Committer, createGroupCommit } from '../inbound/group-commit.ts'
 import { describeError, GatewayError } from '../lib/errors.ts'
 import { createIdSource } from '../lib/ids.ts'
@@ -31,7 +30,7 @@ import { createTaskWatchers } from '../tasks/task-service.ts'
 import type { GatewayConnection } from '../turns/gateway-connection.ts'
 import { createLeaseKeeper } from '../turns/leases.ts'
 import { createResultKeeper } from '../turns/result-keeper.ts'
-import { createRunWatch } from '../turns/run-watch.ts'
+import { createRunWatch } from '../turns/run-control.ts'
 import type { Isolation } from '../turns/suspects.ts'
 import type { TurnPolicy } from '../turns/turn-policy.ts'
 import { createWakeup, type Wakeup } from '../turns/worker-loop.ts'
@@ -152,7 +151,7 @@ export function assembleGateway(config: Config, database: Database, runtime: Run
     journal: createJournalStore(db),
     transcripts: createTranscriptStore(database, tenant),
     attachments: files.service,
-    runWatch,
+    watchRun: runWatch.watch,
     ...chooseIdentityPorts(config),
     ...createRemoteGatewayPorts(config, database, { ...runtime, newId }),
     ...keepers,

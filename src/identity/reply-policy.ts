@@ -25,12 +25,12 @@ export function isUnansweredReason(reason: string | null): reason is UnansweredR
 
 export type RoomMessageFacts = {
   readonly channel: Pick<ChannelContext, 'room_kind' | 'addressed' | 'external_conversation_id'> | undefined
-  /** It names an agent of ours, or wants an answer of its own, whatever it names. */
-  readonly isClaimed: boolean
   /** The agent has answered in this conversation before. */
   readonly takesPart: boolean
+  /** It names an agent of ours, or wants an answer of its own, whatever it names. Looked at where the platform does not say it. */
+  readonly isClaimed: () => boolean
   /** It begins with the name of another person. */
-  readonly isForAnother: boolean
+  readonly isForAnother: () => boolean
 }
 
 /** Undefined: it is for the agent. */
@@ -47,9 +47,11 @@ export function findUnansweredReason(
     case 'ambient':
       return 'ambient'
     case 'mention':
-      return isClaimed || isAgentAddressed(channel) ? undefined : 'not_addressed'
+      return isAgentAddressed(channel) || isClaimed() ? undefined : 'not_addressed'
     case 'thread':
-      return isClaimed || isAgentAddressed(channel) || (takesPart && channel.addressed === 'thread' && !isForAnother)
+      return isAgentAddressed(channel) ||
+        isClaimed() ||
+        (takesPart && channel.addressed === 'thread' && !isForAnother())
         ? undefined
         : 'not_addressed'
     default: {

@@ -19,16 +19,17 @@ import {
 } from '../identity/access-policy.ts'
 import { exceedsHopLimit, isCallerLoop } from '../identity/call-chain.ts'
 import { accessDeniedNotice } from '../identity/pairing.ts'
+import { isTokenForOtherAgent, type PrincipalResolver } from '../identity/principals.ts'
 import { findUnansweredReason, isAgentAddressed, isGroupRoom, isUnansweredReason } from '../identity/reply-policy.ts'
-import { isTokenForOtherAgent, type PrincipalResolver } from '../identity/resolve-principal.ts'
+import { parseChatCommand } from '../inbound/chat-command.ts'
 import { beginsWithAgentName } from '../inbound/route-to-agent.ts'
 import type { Fields } from '../lib/json-value.ts'
 import type { Log } from '../lib/log.ts'
 import type { AmbientRecall } from '../sessions/ambient-context.ts'
-import { isChatCommandMessage } from './chat-commands.ts'
+import { controlNames } from './chat-commands.ts'
 import type { GatewayConnection } from './gateway-connection.ts'
+import { runUntilAborted } from './leases.ts'
 import type { Admission, AmbientDecision } from './plan-turn.ts'
-import { runUntilAborted } from './turn-signal.ts'
 
 type AdmissionDeps = {
   readonly agents: ReadonlyMap<string, Agent>
@@ -382,11 +383,18 @@ function findNoReplyReasonNow(
   { message, mustReplyIndividually }: WaitingMessage,
   takesPart: boolean,
 ): string | undefined {
-  if (isChatCommandMessage(message)) return undefined
-  const isClaimed = mustReplyIndividually !== null || beginsWithAgentName(deps, at, message)
-  const words = textOf(message.parts).trimStart()
-  const isForAnother = (message.channel?.mentions ?? []).some(({ text }) => text !== '' && words.startsWith(text))
-  return findUnansweredReason(at.replyPolicy, { channel: message.channel, isClaimed, takesPart, isForAnother })
+  const { channel, parts } = message
+  const reason = findUnansweredReason(at.replyPolicy, {
+    channel,
+    takesPart,
+    isClaimed: () => mustReplyIndividually !== null || beginsWithAgentName(deps, at, message),
+    isForAnother() {
+      const words = textOf(parts).trimStart()
+      return (channel?.mentions ?? []).some(({ text }) => text !== '' && words.startsWith(text))
+    },
+  })
+  // A command for the gateway itself is answered wherever it is given.
+  return reason === undefined || parseChatCommand(message, controlNames) !== undefined ? undefined : reason
 }
 
 /** An edit wakes no agent. Deleting ambient context has work to do all the same: what it said is erased. */

@@ -5,7 +5,7 @@ import { approvalCode, resolutionSentence } from '../agents/approvals/approval-m
 import type { ApprovalDecision } from '../agents/approvals/pending-action.ts'
 import type { Agent, AgentReply } from '../agents/define-agent.ts'
 import type { StoredGrant } from '../contract/access.ts'
-import { type NormalizedMessage, textPart } from '../contract/index.ts'
+import { textPart } from '../contract/index.ts'
 import type { ControlFacts } from '../contract/response.ts'
 import { recordAudit } from '../db/audit.ts'
 import type { Db } from '../db/client.ts'
@@ -18,7 +18,7 @@ import type { RunsAtAGlance } from '../db/runs.ts'
 import { cancelRun } from '../db/runs.ts'
 import { type ConsentOperation, consentOperations, createConsentContext } from '../identity/consent.ts'
 import { formatPairingCode, readPairingCode } from '../identity/pairing.ts'
-import { type ControlCommand, parseChatCommand } from '../inbound/chat-command.ts'
+import type { ControlCommand } from '../inbound/chat-command.ts'
 import { joinSentences, type Sentence, say } from '../locales/say.ts'
 import type { GatewayConnection } from './gateway-connection.ts'
 import type { TurnServices } from './services.ts'
@@ -367,14 +367,6 @@ const commands = {
 const commandNames = Object.keys(commands) as readonly (keyof typeof commands)[]
 
 export const controlNames: ReadonlySet<string> = new Set(commandNames)
-
-export function parseKnownCommand(message: Pick<NormalizedMessage, 'channel' | 'parts'>): ControlCommand | undefined {
-  return parseChatCommand(message, controlNames)
-}
-
-export function isChatCommandMessage(message: Pick<NormalizedMessage, 'channel' | 'parts'>): boolean {
-  return parseChatCommand(message, controlNames) !== undefined
-}
 
 export async function answerCommand(context: ChatCommandContext): Promise<Sentence | Reported> {
   const known: Readonly<Record<string, Command>> = commands

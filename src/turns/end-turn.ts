@@ -45,8 +45,7 @@ export async function endAnsweredTurn(
   const reply = replyToSay(ready, result)
   const outgoing: Outgoing[] = result.extras.map((extra) => ({ reply: extra, purpose: 'message' }))
   if (reply !== undefined) outgoing.push({ reply, purpose: 'reply' })
-  const participants = [...result.participants, ...ready.members.map((member) => senderToParticipant(member.message))]
-  const context = { agents: deps.agents, at: ready.at, participants }
+  const context = { agents: deps.agents, at: ready.at, members: ready.members, earlier: result.participants }
   const toSay: Outgoing[] = []
   const envelopes: Line[] = toTranscriptLines(ready)
   for (const envelope of result.lines) envelopes.push({ inboxId: null, envelope })
@@ -68,7 +67,8 @@ export async function endAnsweredTurn(
   // Where calls are appended to a log of ours they are delivered by being written down.
   const isAppending = ready.at.adapter.capabilities.appends === true
   const isAnswered = isReplied && isAppending && calls.every((call) => !call.primary || call.isAppended === true)
-  const taskState = taskStateAfterRun(reply, result.run.status)
+  // Without a task, and without a log of ours that tells of its end, no one asks for it.
+  const taskState = ready.turn.taskId === null && !isAppending ? null : taskStateAfterRun(reply, result.run.status)
   // What a command came to is no end of what it is about.
   const endedState = ready.turn.kind === 'control' ? null : taskState
   const events = isAppending ? listAppendedEvents(calls, endedState) : []
@@ -153,7 +153,7 @@ function finishUnansweredLive(ready: ReadyTurn): readonly Outgoing[] {
 /** A dead turn commits its apology together with its state. */
 export async function endDeadTurn(deps: RenderServices, given: ReadyTurn, reason: string): Promise<TurnEnd> {
   const ready = given.joined.size === 0 ? given : addJoinedMessages(given)
-  const reply = apologyReply(replyFields(ready), reason, ready.turn.id, ready.steps.account())
+  const reply = apologyReply(replyFields(ready), reason, ready.turn.id, ready.steps().account())
   const calls = await apologyCalls(deps, ready, reply)
   const at = new Date(deps.now()).toISOString()
   const said: Envelope = {
@@ -221,9 +221,9 @@ export function decideAfterFailure(
   // Our own database failed in the middle: not the agent's fault, and no answer for the person.
   if (code === 'storage_unavailable') return { kind: 'release', delayMs: 500, cause: 'stopping', code }
   // Every later try would meet the same end.
-  if (code === 'tool_outcome_unknown' || ready.steps.isFinal(error))
+  if (code === 'tool_outcome_unknown' || ready.steps().isFinal(error))
     return { kind: 'dead', reason: 'tool_outcome_unknown' }
-  if (code === 'turn_deadline' && (ready.steps.hasEffect() || ready.turn.isHung === true))
+  if (code === 'turn_deadline' && (ready.steps().hasEffect() || ready.turn.isHung === true))
     return { kind: 'dead', reason: code }
   // What the agent returned would be the same again: it is not run, and paid, once more for it. What was erased does not come back.
   if (code === 'reply_invalid' || code === 'reply_too_long' || code === 'content_erased')
@@ -234,7 +234,7 @@ export function decideAfterFailure(
       ? { kind: 'dead', reason: code }
       : { kind: 'release', delayMs: outageDelayMs(ready, error, delayMs), cause: 'outage', code }
   }
-  if (ready.members.length > 1 && !ready.steps.hasEffect()) return { kind: 'split', delayMs: 0, code }
+  if (ready.members.length > 1 && !ready.steps().hasEffect()) return { kind: 'split', delayMs: 0, code }
   if (ready.turn.failures + 1 >= policy.maxFailures) return { kind: 'dead', reason: code }
   return { kind: 'release', delayMs, cause: 'failed', code }
 }
@@ -250,13 +250,16 @@ function outageDelayMs({ turn }: ReadyTurn, error: unknown, firstMs: number): nu
 }
 
 function toTranscriptLines(ready: ReadyTurn): Line[] {
-  return ready.members.flatMap(({ row, message, edits }) => [
-    { inboxId: row.id, envelope: userEnvelope(message, { runId: getRunId(ready) }) },
-    ...edits.map((edit) => ({
-      inboxId: edit.id,
-      envelope: amendmentEnvelope(edit.message, { runId: getRunId(ready), amends: row.messageId, event: 'edit' }),
-    })),
-  ])
+  const runId = getRunId(ready)
+  const lines: Line[] = []
+  for (const { row, message, edits } of ready.members) {
+    lines.push({ inboxId: row.id, envelope: userEnvelope(message, { runId }) })
+    for (const edit of edits) {
+      const envelope = amendmentEnvelope(edit.message, { runId, amends: row.messageId, event: 'edit' })
+      lines.push({ inboxId: edit.id, envelope })
+    }
+  }
+  return lines
 }
 
 export function createEmptyEnd(ready: ReadyTurn): TurnEnd {
@@ -338,8 +341,9 @@ function getAnsweringAddress(ready: ReadyTurn): string {
 type MentionContext = {
   readonly agents: ReadonlyMap<string, Agent>
   readonly at: GatewayConnection
-  /** Who wrote in the conversation. */
-  readonly participants: readonly Participant[]
+  readonly members: ReadyTurn['members']
+  /** Who wrote in the conversation before them. */
+  readonly earlier: readonly Participant[]
 }
 
 type Mentionable = {
@@ -364,8 +368,14 @@ function applyMentionPolicy(context: MentionContext, reply: NormalizedResponse):
   return { reply: { ...reply, parts }, mayNotify }
 }
 
-function createMentionTreatment({ agents, at, participants }: MentionContext): (name: WrittenName) => MentionTreatment {
+function createMentionTreatment({
+  agents,
+  at,
+  members,
+  earlier,
+}: MentionContext): (name: WrittenName) => MentionTreatment {
   const { domain: ours } = at.connection
+  const participants = [...earlier, ...members.map((member) => senderToParticipant(member.message))]
   const names = participants.flatMap((participant) => listParticipantNames(participant, ours))
   const wakesAgents = at.adapter.capabilities.mentionRelay.kind !== 'none'
   return ({ local, domain }) => {

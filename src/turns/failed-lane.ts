@@ -111,10 +111,21 @@ async function restoreOpenTurn(
   { at, lane }: Failed,
   turn: OpenTurn,
 ): Promise<ReadyTurn> {
-  const { steps, journalTurn } = await deps.journal.past(turn.id)
+  const past = await deps.journal.past(turn.id)
   const members = toTurnMembers(lane.messages)
-  const past = { joined: new Map(), steps: createStepLog(steps), journalTurn }
-  return { lane, at, turn, ...past, members, signal: lane.signal, edit: null }
+  const steps = createStepLog(past.steps)
+  const { journalTurn } = past
+  return {
+    lane,
+    at,
+    turn,
+    members,
+    joined: new Map(),
+    steps: () => steps,
+    journalTurn,
+    signal: lane.signal,
+    edit: null,
+  }
 }
 
 /**

@@ -25,19 +25,19 @@ import {
 import { listWaitingMessages, openTurn, repairLane, resumeTurn } from '../db/turns.ts'
 import { type ConsentPolicy, createConsentContext } from '../identity/consent.ts'
 import { readdressMessage } from '../identity/evidence.ts'
-import type { IdSource } from '../lib/ids.ts'
-import { newTraceId } from '../lib/ids.ts'
+import { parseChatCommand } from '../inbound/chat-command.ts'
+import { type IdSource, newTraceId } from '../lib/ids.ts'
 import type { JsonObject, Log } from '../lib/index.ts'
 import { findReachedLimit, isDirectMessage, replyLimit } from '../outbound/reply-limits.ts'
 import { type AdmissionServices, admitWaitingMessages, chooseAmbientRecall, forgetDeletedAmbient } from './admit.ts'
-import { isChatCommandMessage } from './chat-commands.ts'
+import { controlNames } from './chat-commands.ts'
 import type { GatewayConnection } from './gateway-connection.ts'
+import { turnDeadlineMs } from './leases.ts'
 import { readStoredRerun } from './pauses.ts'
 import { type Absorbed, absorbEdits, planTurn, type TurnPlan } from './plan-turn.ts'
 import { newlyOpened, type ReadyTurn } from './ready-turn.ts'
 import type { TurnServices } from './services.ts'
 import type { TurnPolicy } from './turn-policy.ts'
-import { turnDeadlineMs } from './turn-signal.ts'
 
 export async function prepareTurn(
   deps: TurnServices,
@@ -59,7 +59,8 @@ export async function prepareTurn(
     case 'settle':
       return endWithoutTurn(deps, lane, plan.dispositions)
     case 'run': {
-      const reached = await findReachedLimit(deps, at, lane, plan.members, decided)
+      const isLimited = at.adapter.capabilities.replyLimits !== undefined
+      const reached = isLimited ? await findReachedLimit(deps, at, lane, plan.members, decided) : undefined
       if (reached === undefined) return openForMessages(deps, at, lane, plan, decided)
       const entry = plan.members.at(-1)
       const ended = toUnansweredDispositions(plan.members, decided, reached.rule)
@@ -119,6 +120,7 @@ async function resumeOpenTurn(
   const past = await deps.journal.past(turn.id)
   const hasMembers = turn.kind !== 'signal' && turn.kind !== 'amendment'
   const edit = turn.kind === 'amendment' ? (lane.messages[0] ?? null) : null
+  const steps = createStepLog(past.steps)
   const ready = {
     lane: useReplyToOfPause(lane, lane.signal),
     at,
@@ -126,7 +128,7 @@ async function resumeOpenTurn(
     signal: lane.signal,
     edit,
     ...(hasMembers ? splitMembersAndJoined(lane.messages) : { members: [], joined: new Map() }),
-    steps: createStepLog(past.steps),
+    steps: () => steps,
     journalTurn: past.journalTurn,
     view: past.view,
   }
@@ -134,7 +136,7 @@ async function resumeOpenTurn(
     turn.kind === 'messages' && !(await isRunStopped(deps, turn))
       ? await findChangeSinceStart(deps, ready, past)
       : undefined
-  const hasEffect = ready.steps.hasEffect()
+  const hasEffect = steps.hasEffect()
   if (change !== undefined && !hasEffect) return { ...ready, splitBecause: change }
   if (!(await resumeTurn(deps.db, lane, turn.id))) return undefined
   const again = { ...ready, turn: { ...turn, attempt: turn.attempt + 1 } }
@@ -170,7 +172,7 @@ async function findChangeSinceStart(
     takesPart: true,
   })
   if (messages.some(({ id }) => decided.get(id)?.kind !== 'admitted')) return 'access_lost'
-  if (ready.steps.hasEffect()) return undefined
+  if (ready.steps().hasEffect()) return undefined
   // A holder that shut down cleanly gave the attempt back: no member is under suspicion.
   if (members.length + joined.size > 1 && turn.attempt > 0) return 'interrupted'
   const taken = new Set(messages.map(({ messageId }) => messageId))
@@ -200,7 +202,7 @@ async function openForMessages(
   const kind =
     plan.kind === 'amend'
       ? 'amendment'
-      : lead !== undefined && isChatCommandMessage(lead.message)
+      : lead !== undefined && parseChatCommand(lead.message, controlNames) !== undefined
         ? 'control'
         : 'messages'
   const turn = await createNewTurn(deps, at, lane, {

@@ -19,8 +19,8 @@ export type ReadyTurn = {
   readonly members: Absorbed[]
   /** What joined it in an earlier try, by the question for news that heard it; heard again there, and at its end at the latest. */
   readonly joined: Map<number, readonly Absorbed[]>
-  /** What it has done so far, and in whose journal that stands. */
-  readonly steps: StepLog
+  /** What it has done so far, and in whose journal that stands. Made when a step or a failure asks for it. */
+  readonly steps: () => StepLog
   readonly journalTurn: string
   /** Which lines of its session it was shown before; undefined: it is the first try. */
   readonly view?: TurnPast['view']
@@ -44,6 +44,7 @@ export type ReadyTurn = {
 
 /** A turn whose row was just written, without members yet. `past`: of the turn whose steps it goes through again. */
 export function newlyOpened(at: GatewayConnection, lane: HeldLane, turn: NewTurn, past?: TurnPast): ReadyTurn {
+  let steps: StepLog | undefined
   return {
     lane: { ...lane, replyTo: turn.replyTo ?? lane.replyTo },
     at,
@@ -51,7 +52,7 @@ export function newlyOpened(at: GatewayConnection, lane: HeldLane, turn: NewTurn
     turn: { ...turn, sessionId: turn.sessionId ?? '', failures: 0, crashes: 0, outageMs: null },
     members: [],
     joined: new Map(),
-    steps: createStepLog(past?.steps),
+    steps: () => (steps ??= createStepLog(past?.steps)),
     journalTurn: past?.journalTurn ?? turn.id,
     ...(past === undefined ? {} : { view: past.view }),
     signal: null,

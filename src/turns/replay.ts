@@ -191,7 +191,7 @@ async function runTurnAgain(deps: ReplayServices, at: GatewayConnection, stored:
     fenceFetch: () => refuseToFetch,
     guardedFetch: { pins: true, fetch: refuseToFetch },
     db: createReplayDb(deps.db, refuseToDecide),
-    runWatch: { watch: () => () => {}, stop: () => {} },
+    watchRun: () => () => {},
     notify: () => {},
     meter: noMeter,
     // Files were kept by the run that is told again; what today's would keep, its journal does not have.
@@ -199,7 +199,7 @@ async function runTurnAgain(deps: ReplayServices, at: GatewayConnection, stored:
   }
   // What finishes a growing reply may be written otherwise than what stands alone.
   const live = stored.hasLive ? { live: { clientId: '', text: '' } } : {}
-  const ready = { ...prepared.ready, ...live, steps: recorded.log }
+  const ready = { ...prepared.ready, ...live, steps: () => recorded.log }
   const today = await runAndAccount(safeDeps, ready, stop.signal)
   return { today, steps: recorded.report(), notes: prepared.notes }
 }
@@ -213,7 +213,8 @@ function listLastAmbient(history: Stored['history'], around: number): Stored['hi
 
 /** Its steps are those that were recorded. */
 function withoutPast(turnId: string): Pick<ReadyTurn, 'joined' | 'steps' | 'journalTurn'> {
-  return { joined: new Map(), steps: createStepLog(), journalTurn: turnId }
+  const steps = createStepLog()
+  return { joined: new Map(), steps: () => steps, journalTurn: turnId }
 }
 
 async function prepareTurnAgain(deps: ReplayServices, at: GatewayConnection, stored: Stored): Promise<Ready | Ended> {
@@ -284,12 +285,13 @@ async function runAndAccount(deps: TurnServices, ready: ReadyTurn, stop: AbortSi
     end: () => {},
     untilHeld: async () => {},
   }
+  const errors = createTurnErrors(deps, ready)
   try {
     const result = await runAgent(deps, ready, {
       lease,
       isStopping: () => false,
       show() {},
-      errors: createTurnErrors(deps, ready),
+      errors: () => errors,
     })
     return turnEndAccount(await endAnsweredTurn(deps, ready, result, 0))
   } catch (error) {

@@ -5,17 +5,17 @@ import { writeCommand } from '../contract/capabilities.ts'
 import type { NormalizedResponse } from '../contract/index.ts'
 import type { Db } from '../db/client.ts'
 import { findBusyThread, type RunsAtAGlance, summarizeRuns } from '../db/runs.ts'
-import type { ControlCommand } from '../inbound/chat-command.ts'
+import { type ControlCommand, parseChatCommand } from '../inbound/chat-command.ts'
 import { cleanName } from '../lib/clean-text.ts'
 import { GatewayError } from '../lib/errors.ts'
 import { askSenderName, resolveAuthority } from './admit.ts'
-import { answerCommand, parseKnownCommand, type Reported } from './chat-commands.ts'
+import { answerCommand, controlNames, type Reported } from './chat-commands.ts'
 import { type ReadyTurn, replyFields } from './ready-turn.ts'
 import type { TurnServices } from './services.ts'
 
 export async function runCommand(deps: TurnServices, ready: ReadyTurn): Promise<NormalizedResponse | undefined> {
   const lead = ready.members.at(-1)
-  const command = lead === undefined ? undefined : parseKnownCommand(lead.message)
+  const command = lead === undefined ? undefined : parseChatCommand(lead.message, controlNames)
   if (lead === undefined || command === undefined)
     throw new GatewayError('agent_failed', '[gateway] a control turn without a command this release knows')
   const { lane, turn } = ready

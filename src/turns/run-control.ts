@@ -3,10 +3,11 @@
 import { readStopCause, runStoppedError, type StopCause, steeredType } from '../agents/loop/interrupts.ts'
 import type { Envelope } from '../contract/gateway-events.ts'
 import { type NormalizedResponse, textPart } from '../contract/index.ts'
+import type { Db } from '../db/client.ts'
 import type { WaitNotice } from '../db/live.ts'
 import { openLiveReply, storeWaitNotice } from '../db/live.ts'
-import { appendRunEvents, cancelRun, interruptedBy } from '../db/runs.ts'
-import type { WaitingMessage } from '../db/turn-rows.ts'
+import { appendRunEvents, cancelRun, interruptedBy, type RunNews, readRunUpdates } from '../db/runs.ts'
+import type { NewRunEvent, WaitingMessage } from '../db/turn-rows.ts'
 import { joinTurn, listWaitingMessages } from '../db/turns.ts'
 import type { GatewayError } from '../lib/errors.ts'
 import type { IdSource } from '../lib/ids.ts'
@@ -23,9 +24,49 @@ import { createRunRecorder, type RunRecorder } from './run-log.ts'
 import type { TurnServices } from './services.ts'
 import type { TurnPolicy } from './turn-policy.ts'
 
+/** One query per round, for all runs of this process together. A run that is over before the first round costs nothing. */
+export function createRunWatch({ db, everyMs }: { readonly db: Db; readonly everyMs: number }): {
+  readonly watch: TurnServices['watchRun']
+  readonly stop: () => void
+} {
+  const watched = new Map<string, (news: RunNews) => void>()
+  let timer: ReturnType<typeof setInterval> | undefined
+  let isAsking = false
+  const stopRunWatch = (): void => {
+    if (timer !== undefined) clearInterval(timer)
+    timer = undefined
+  }
+  const checkRunsForUpdates = async (): Promise<void> => {
+    // A slow database is asked once, not once more every round.
+    if (isAsking) return
+    isAsking = true
+    try {
+      for (const news of await readRunUpdates(db, [...watched.keys()])) watched.get(news.id)?.(news)
+    } catch {
+      // The next round asks again, and so does the next step of the run.
+    } finally {
+      isAsking = false
+    }
+  }
+  return {
+    watch(turnId, onNews) {
+      watched.set(turnId, onNews)
+      timer ??= setInterval(() => void checkRunsForUpdates(), everyMs)
+      return () => {
+        watched.delete(turnId)
+        if (watched.size === 0) stopRunWatch()
+      }
+    },
+    stop: stopRunWatch,
+  }
+}
+
 export type RunControl = {
   readonly stop: AbortSignal
-  readonly recorder: RunRecorder
+  /** Made when it is asked for: most agents answer and say nothing of how they got there. */
+  readonly recorder: () => RunRecorder
+  /** What of the run's log is not stored yet, for the commit that ends the turn. Nothing is stored by itself after this. */
+  readonly takeEvents: () => Promise<readonly NewRunEvent[]>
   /** Stops it here, once the database says that it was stopped. */
   readonly onStopped: (by: string) => GatewayError
   readonly cause: () => StopCause | undefined
@@ -44,16 +85,22 @@ export function openRunControl(deps: TurnServices, ready: ReadyTurn): RunControl
     stopping.abort(error)
     return error
   }
-  const recorder = createRunRecorder({
-    tryId: lane.epoch,
-    isFirstTry: isNewlyOpenedTurn(ready),
-    append: (events) => appendRunEvents(deps.db, lane, turn.id, turn.attempt, events),
-    onStored({ stoppedBy }) {
-      deps.wakeups.events.notify()
-      if (turn.taskId !== null) deps.watchers.reportProgress(turn.taskId)
-      if (stoppedBy !== null) abortRunAsStopped(stoppedBy)
-    },
-  })
+  let recorder: RunRecorder | undefined
+  const openRecorder = (): RunRecorder => {
+    recorder ??= createRunRecorder({
+      tryId: lane.epoch,
+      isFirstTry: isNewlyOpenedTurn(ready),
+      append: (events) => appendRunEvents(deps.db, lane, turn.id, turn.attempt, events),
+      onStored({ stoppedBy }) {
+        deps.wakeups.events.notify()
+        if (turn.taskId !== null) deps.watchers.reportProgress(turn.taskId)
+        if (stoppedBy !== null) abortRunAsStopped(stoppedBy)
+      },
+    })
+    return recorder
+  }
+  // Watching clients replace what an earlier try showed, whatever this one says.
+  if (!isNewlyOpenedTurn(ready)) openRecorder()
   /** A message of the owner is worth more than the answer to their last one; another person's waits. */
   const interruptForOwnersMessage = async (): Promise<void> => {
     if (stopping.signal.aborted || !(await hasOwnersMessage(deps, ready))) return
@@ -62,17 +109,22 @@ export function openRunControl(deps: TurnServices, ready: ReadyTurn): RunControl
   }
   const isMarking = deps.agents.get(lane.agent)?.receipts !== false
   let acknowledge: (() => void) | undefined
-  const end = deps.runWatch.watch(turn.id, ({ stoppedBy, hasWaiting }) => {
+  const end = deps.watchRun(turn.id, ({ stoppedBy, hasWaiting }) => {
     if (stoppedBy !== null) abortRunAsStopped(stoppedBy)
     else if (hasWaiting && busy === 'interrupt') interruptForOwnersMessage().catch(() => {})
     else if (hasWaiting && busy !== 'interrupt') {
-      acknowledge ??= createReceiptNotifier(deps, ready, { busy, isMarking, emit: recorder.emit })
+      acknowledge ??= createReceiptNotifier(deps, ready, { busy, isMarking, emit: openRecorder().emit })
       acknowledge()
     }
   })
   return {
     stop: stopping.signal,
-    recorder,
+    recorder: openRecorder,
+    async takeEvents() {
+      if (recorder !== undefined) return recorder.rest()
+      recorder = closedRecorder
+      return []
+    },
     onStopped: abortRunAsStopped,
     cause: () => readStopCause(stopping.signal),
     async hear(fetchFiles) {
@@ -86,6 +138,9 @@ export function openRunControl(deps: TurnServices, ready: ReadyTurn): RunControl
     end,
   }
 }
+
+/** Of an agent that goes on after its turn has ended, and had nothing recorded until then. */
+const closedRecorder: RunRecorder = { emit() {}, show() {}, rest: async () => [] }
 
 // Messages that wait behind a running turn: whether its owner wrote again, and which of them may join it (busy policy `steer`).
 
@@ -101,7 +156,7 @@ export async function joinMessagesAsSteeringLine(
 ): Promise<Envelope | undefined> {
   const { members } = ready
   // What comes after this question in the journal was done and said without them: they would be answered by nothing.
-  const isPast = ready.isRerun === true || ready.joined.size > 0 || ready.steps.isCatchingUp()
+  const isPast = ready.isRerun === true || ready.joined.size > 0 || ready.steps().isCatchingUp()
   const joining = ready.joined.get(question) ?? (isPast ? [] : await joinWaitingMessages(deps, ready, question))
   ready.joined.delete(question)
   if (joining.length === 0) return undefined

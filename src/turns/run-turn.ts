@@ -10,7 +10,7 @@ import { appendRunEvents, readRunUpdates } from '../db/runs.ts'
 import type { TranscriptStore } from '../db/transcripts.ts'
 import type { NewPendingAction, NewRunEvent, NewTimer, NewToolRequest, PauseResult, RunEnd } from '../db/turn-rows.ts'
 import type { AccessPolicy } from '../identity/access-policy.ts'
-import type { PrincipalResolver } from '../identity/resolve-principal.ts'
+import type { PrincipalResolver } from '../identity/principals.ts'
 import { unknownAgent } from '../inbound/route-to-agent.ts'
 import { GatewayError, isGatewayError } from '../lib/errors.ts'
 import type { Json } from '../lib/json-value.ts'
@@ -21,7 +21,7 @@ import { resolveSpeaker } from './admit.ts'
 import { createTurnAgentCalls } from './agent-calls.ts'
 import { unknownAgentReply } from './chat-commands.ts'
 import { containFiles } from './file-part.ts'
-import type { Lease } from './leases.ts'
+import { createTimedFetch, type Lease, openTurnSignal, runUntilAborted, turnDeadlineMs } from './leases.ts'
 import { createPauses, type Rerun, type TurnPauses } from './pauses.ts'
 import { mergeMessages } from './plan-turn.ts'
 import { startsNewSession } from './prepare-turn.ts'
@@ -45,7 +45,6 @@ import { fetchAncestors, fetchReferencedMessages } from './thread-ancestors.ts'
 import { messagesCame, resolveTrigger, restoreBeginning, type TurnTrigger } from './trigger.ts'
 import { fetchTurnFiles, handTurnFiles, openTurnFiles, type TurnFiles } from './turn-files.ts'
 import type { TurnPolicy } from './turn-policy.ts'
-import { createTimedFetch, openTurnSignal, runUntilAborted, turnDeadlineMs } from './turn-signal.ts'
 
 /** What the agent came to: its answer, what it wants said before, and when it wants to be woken. */
 export type RunResult = {
@@ -84,7 +83,8 @@ export type RunMeans = {
   readonly isStopping: () => boolean
   /** Shows words while the reply grows. */
   readonly show: (delta: string) => void
-  readonly errors: TurnErrors
+  /** Made for the first error of the try. */
+  readonly errors: () => TurnErrors
 }
 
 export async function runAgent(deps: TurnServices, ready: ReadyTurn, parts: RunMeans): Promise<RunResult> {
@@ -131,6 +131,7 @@ type Made = {
 
 /** One try of a run, as its parts share it. What few runs need is made when it is asked for. */
 type Run = Omit<Start, 'rerun'> & {
+  readonly steps: () => Steps
   /** Asked for when it is needed: the message a reply answers may have joined the turn on the way. */
   readonly facts: () => ReplyFacts
   /** Ends it whatever its agent does. */
@@ -148,16 +149,30 @@ const noPauses = { actions: [], requests: [], timers: [], resolved: null } as co
 async function runWithControl(deps: TurnServices, ready: ReadyTurn, { rerun, ...start }: Start): Promise<RunResult> {
   const { lease, trigger } = start
   const control = openRunControl(deps, ready)
-  start.errors.emit = control.recorder.emit
   const { signal, end } = openTurnSignal(lease.signal, turnDeadlineMs(deps.turnPolicy, ready.turn))
-  const { store, settled } = trackOpenResults(deps.results.store)
   const lead = ready.members.at(-1)?.message
   const getReplyFacts = () => ({ ...replyFields(ready), ...trigger.reply })
   // A later question is answered where the run began.
   const beganWith = getReplyFacts()
   let chain: TurnChain | undefined
+  let opened: RunSteps | undefined
+  let isOver = false
   const run: Run = {
     ...start,
+    errors() {
+      const errors = start.errors()
+      // They take their place in what the run says of itself.
+      errors.emit ??= control.recorder().emit
+      return errors
+    },
+    steps() {
+      if (opened === undefined) {
+        opened = openRunSteps(deps, ready, run)
+        // Of an agent that goes on after its turn has ended no step begins.
+        if (isOver) void opened.steps.close()
+      }
+      return opened.steps
+    },
     facts: getReplyFacts,
     signal,
     control,
@@ -177,35 +192,11 @@ async function runWithControl(deps: TurnServices, ready: ReadyTurn, { rerun, ...
     // What this run ends is settled with it, whatever it asks for itself.
     if (trigger.ends !== null) run.pauses()
     if (!isNewlyOpenedTurn(ready)) await stopIfRequested(deps, ready, run)
-    const { lane, turn } = ready
-    const steps = createSteps({
-      journal: deps.journal,
-      turn: {
-        conversationId: lane.conversationId,
-        epoch: lane.epoch,
-        turnId: turn.id,
-        journalTurn: ready.journalTurn,
-      },
-      log: ready.steps,
-      assertHeld: lease.assertHeld,
-      untilHeld: lease.untilHeld,
-      store,
-      isStopping: start.isStopping,
-      signal,
-      fetch: (onSend) =>
-        createLeasedFetch(
-          lease,
-          createTimedFetch(deps.fenceFetch(lease.isHeld, onSend), deps.turnPolicy.fetchTimeoutMs),
-        ),
-      hash: deps.hash,
-      onStopped: control.onStopped,
-      onThrown: (error, name) => start.errors.report(error, { source: 'step', name }),
-      ...(deps.failpoint === undefined ? {} : { failpoint: deps.failpoint }),
-    })
     try {
-      return await runWithSteps(deps, ready, run, steps)
+      return await runAgentOfTurn(deps, ready, run)
     } finally {
-      await steps.close()
+      isOver = true
+      await opened?.steps.close()
     }
   } catch (error) {
     const cause = control.cause()
@@ -216,22 +207,58 @@ async function runWithControl(deps: TurnServices, ready: ReadyTurn, { rerun, ...
     // Its answer is not wanted any more, so that it gave none is no failure.
     const reply = completeReply(stoppedReply(cause), getReplyFacts())
     const { resolved } = run.openedPauses?.collect() ?? noPauses
-    return { ...nothing, reply, resolved, run: runEndFromStopCause(cause), events: await control.recorder.rest() }
+    return { ...nothing, reply, resolved, run: runEndFromStopCause(cause), events: await control.takeEvents() }
   } finally {
     // The turn may end at its deadline while a step's result waits for the database: that is stored first.
-    await settled()
+    await opened?.settled()
     end()
     control.end()
   }
 }
 
-async function runWithSteps(deps: TurnServices, ready: ReadyTurn, run: Run, steps: Steps): Promise<RunResult> {
+type RunSteps = { readonly steps: Steps; readonly settled: () => Promise<void> }
+
+/** The steps of a run, with their results that are still on their way. */
+function openRunSteps(
+  deps: TurnServices,
+  ready: ReadyTurn,
+  { lease, isStopping, signal, control, errors }: Run,
+): RunSteps {
+  const { lane, turn } = ready
+  const { store, settled } = trackOpenResults(deps.results.store)
+  const steps = createSteps({
+    journal: deps.journal,
+    turn: {
+      conversationId: lane.conversationId,
+      epoch: lane.epoch,
+      turnId: turn.id,
+      journalTurn: ready.journalTurn,
+    },
+    log: ready.steps(),
+    assertHeld: lease.assertHeld,
+    untilHeld: lease.untilHeld,
+    store,
+    isStopping,
+    signal,
+    fetch: (onSend) =>
+      createLeasedFetch(lease, createTimedFetch(deps.fenceFetch(lease.isHeld, onSend), deps.turnPolicy.fetchTimeoutMs)),
+    hash: deps.hash,
+    onStopped: control.onStopped,
+    onThrown: (error, name) => errors().report(error, { source: 'step', name }),
+    ...(deps.failpoint === undefined ? {} : { failpoint: deps.failpoint }),
+  })
+  return { steps, settled }
+}
+
+async function runAgentOfTurn(deps: TurnServices, ready: ReadyTurn, run: Run): Promise<RunResult> {
   const { agent, control, facts, made, trigger, signal } = run
   const remembered = await readTurnTranscript(deps, ready)
   const fetching = {
     deps,
     ready,
-    step: steps.step,
+    get step() {
+      return run.steps().step
+    },
     // Made for those who bring something: most turns have no files.
     get signal() {
       return AbortSignal.any([signal, control.stop])
@@ -258,12 +285,12 @@ async function runWithSteps(deps: TurnServices, ready: ReadyTurn, run: Run, step
   let shared: ReturnType<typeof createTurnState> | undefined
   const openState = () => {
     const loadState = () => deps.transcripts.sharedState(ready.turn.sessionId)
-    shared ??= createTurnState({ client, load: loadState, emit: control.recorder.emit })
+    shared ??= createTurnState({ client, load: loadState, emit: control.recorder().emit })
     return shared
   }
   if (client !== undefined) await openState().begin()
   const who = ready.speaker ?? (await describeSpeaker(deps, ready))
-  const context = createAgentContext(deps, ready, run, steps, {
+  const context = createAgentContext(deps, ready, run, {
     who,
     members,
     history,
@@ -292,7 +319,7 @@ async function runWithSteps(deps: TurnServices, ready: ReadyTurn, run: Run, step
     const question = completeReply(approvalQuestionReply(asked.action, context.commandForm), facts())
     const reported = { reply: addClientResult(question, made.clientTools, sharedState), sharedState, participants }
     const paused = toPausedEnd(waits) ?? naturalEnd
-    return { ...nothing, ...waits, ...reported, run: paused, events: await control.recorder.rest() }
+    return { ...nothing, ...waits, ...reported, run: paused, events: await control.takeEvents() }
   }
   let said: readonly (NormalizedResponse | undefined)[] = [completeReply(returned, facts()), ...made.extras]
   if (containFiles(said)) {
@@ -311,7 +338,7 @@ async function runWithSteps(deps: TurnServices, ready: ReadyTurn, run: Run, step
     extras: extras.filter((extra) => extra !== undefined),
     lines: made.lines,
     run: made.used.length === 0 ? runEnded : addAgentCallUsage(runEnded, made.used),
-    events: await control.recorder.rest(),
+    events: await control.takeEvents(),
   }
   return { ...nothing, ...waits, ...ended, participants, timers: [...made.timers, ...waits.timers] }
 }
@@ -327,12 +354,10 @@ function createAgentContext(
   deps: TurnServices,
   ready: ReadyTurn,
   run: Run,
-  { step, isFinished }: Pick<Steps, 'step' | 'isFinished'>,
   { openFiles, openState, fetchFiles, ...given }: AgentInput,
 ): AgentContext {
   const { agent, control, made, errors, signal } = run
   const { turn, at } = ready
-  const { recorder } = control
   const lead = ready.members.at(-1)?.message
   const addUsedTokens = (usage: RunEnd['usage']) => void made.used.push(usage)
   let agents: AgentContext['agents'] | undefined
@@ -360,11 +385,11 @@ function createAgentContext(
     // A function may have caught what stopped it: nothing of what it does then counts, it is run again.
     step(name, work, options) {
       const stopped = run.openedPauses?.agentCalls.stopped()
-      return stopped === undefined ? step(name, work, options) : Promise.reject(stopped)
+      return stopped === undefined ? run.steps().step(name, work, options) : Promise.reject(stopped)
     },
-    isFinished,
-    report: errors.report,
-    toolCalled: errors.toolCalled,
+    isFinished: (name, options) => run.steps().isFinished(name, options),
+    report: (error, source) => errors().report(error, source),
+    toolCalled: (facts) => errors().toolCalled(facts),
     hear: () => control.hear(fetchFiles),
     schedule(name, dueInMs, payload) {
       const carried = addChainToPayload(payload, run.chain)
@@ -375,16 +400,16 @@ function createAgentContext(
       if (extra !== undefined) made.extras.push(extra)
     },
     show(delta) {
-      recorder.show(delta)
+      control.recorder().show(delta)
       run.show(delta)
     },
     emit(type, metadata) {
-      recorder.emit(type, metadata)
+      control.recorder().emit(type, metadata)
       notifyRunEvent(deps, ready, type, metadata)
     },
     reportClientTools(report) {
       made.clientTools = report
-      recorder.emit('client_tools', report)
+      control.recorder().emit('client_tools', report)
     },
     finish(result) {
       made.run = toRunEnd(result, control.cause())
@@ -437,9 +462,9 @@ async function describeSpeaker(
 async function storeEventsOfFailedRun(
   deps: { readonly db: Db },
   { lane, turn }: ReadyTurn,
-  { recorder }: RunControl,
+  control: RunControl,
 ): Promise<void> {
-  const events = await recorder.rest()
+  const events = await control.takeEvents()
   if (events.length > 0) await appendRunEvents(deps.db, lane, turn.id, turn.attempt, events).catch(() => undefined)
 }
 
@@ -451,7 +476,7 @@ async function stopIfRequested(
 ): Promise<void> {
   const [news] = await readRunUpdates(deps.db, [ready.turn.id])
   if (news === undefined || news.stoppedBy === null) return
-  await cancelRemoteTasks(deps, ready, { emit: control.recorder.emit, chain, lease, signal: lease.signal })
+  await cancelRemoteTasks(deps, ready, { emit: control.recorder().emit, chain, lease, signal: lease.signal })
   throw control.onStopped(news.stoppedBy)
 }
 

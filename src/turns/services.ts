@@ -6,13 +6,13 @@ import type { Observer } from '../contract/gateway-events.ts'
 import type { Meter } from '../contract/metrics.ts'
 import type { Db } from '../db/client.ts'
 import type { JournalStore } from '../db/journal.ts'
+import type { RunNews } from '../db/runs.ts'
 import type { TranscriptStore } from '../db/transcripts.ts'
 import type { AttachmentService } from '../files/attachment.ts'
 import type { AccessPolicy } from '../identity/access-policy.ts'
 import type { Attestor } from '../identity/attestor.ts'
 import type { ConsentPolicy } from '../identity/consent.ts'
-import type { CapabilityCheck } from '../identity/principals.ts'
-import type { PrincipalResolver } from '../identity/resolve-principal.ts'
+import type { CapabilityCheck, PrincipalResolver } from '../identity/principals.ts'
 import type { IdSource } from '../lib/ids.ts'
 import type { Log } from '../lib/log.ts'
 import type { SafeFetch } from '../lib/safe-fetch-port.ts'
@@ -21,7 +21,6 @@ import type { TaskWatchers } from '../tasks/task-service.ts'
 import type { GatewayConnection } from './gateway-connection.ts'
 import type { LeaseKeeper } from './leases.ts'
 import type { ResultKeeper } from './result-keeper.ts'
-import type { RunWatch } from './run-watch.ts'
 import type { TurnPolicy } from './turn-policy.ts'
 import type { Wakeup } from './worker-loop.ts'
 
@@ -55,7 +54,8 @@ export type TurnServices = {
   readonly agents: ReadonlyMap<string, Agent>
   /** The database for this tenant and this process, as the functions of `src/db` take it. */
   readonly db: Db
-  readonly runWatch: RunWatch
+  /** Looks for stops of a run and for new messages. `onNews` is called every round; the answer ends the watching. */
+  readonly watchRun: (turnId: string, onNews: (news: RunNews) => void) => () => void
   readonly journal: JournalStore
   readonly transcripts: TranscriptStore
   readonly attachments: AttachmentService

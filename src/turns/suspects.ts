@@ -45,10 +45,7 @@ export function chooseSuspectShare(crashes: number, maxCrashes: number): Suspect
   return (['together', 'alone'] as const).find((share) => toCrashRange(share, maxCrashes).has(crashes))
 }
 
-export type Share = {
-  readonly claim: (limit: number, full: FullSlots) => Promise<readonly HeldLane[]>
-  readonly run: (work: () => Promise<void>) => Promise<void>
-}
+export type ClaimShare = (limit: number, full: FullSlots) => Promise<readonly HeldLane[]>
 
 type SuspectDeps = {
   readonly db: Db
@@ -59,25 +56,26 @@ type SuspectDeps = {
   readonly log: Log
 }
 
-/** What one drain takes: what is not suspected, or its share of the suspects. */
-export function createDrainShare(deps: SuspectDeps, suspects: SuspectShare | undefined): Share {
+/** What one drain takes: what is not suspected, or its share of the suspects. `countRunning`: the turns that hold a slot. */
+export function createDrainShare(
+  deps: SuspectDeps,
+  suspects: SuspectShare | undefined,
+  countRunning: () => number,
+): ClaimShare {
   const { maxCrashes } = deps.turnPolicy
   if (suspects !== undefined) {
     const range = toCrashRange(suspects, maxCrashes)
-    return { claim: (limit, full) => claimSuspectLanes(deps, range, limit, full), run: (work) => work() }
+    return (limit, full) => claimSuspectLanes(deps, range, limit, full)
   }
-  const alone = createExclusiveRunner(deps)
-  return {
-    run: alone.run,
-    async claim(limit, full) {
-      const { isolation } = deps
-      if (isolation?.isOffered() === true)
-        return claimSuspectLanes(deps, nonSuspectCrashRange(isolation.from, maxCrashes), limit, full)
-      // Nothing begins beside a suspect but what the gateway answers itself: to stop it, for instance.
-      const suspect = await alone.claim()
-      if (suspect !== undefined) return suspect.length > 0 ? suspect : claimControlTurns(deps.db, limit)
-      return claimSuspectLanes(deps, nonSuspectCrashRange(aloneFrom, maxCrashes), limit, full)
-    },
+  const claimAlone = createExclusiveClaim(deps, countRunning)
+  return async (limit, full) => {
+    const { isolation } = deps
+    if (isolation?.isOffered() === true)
+      return claimSuspectLanes(deps, nonSuspectCrashRange(isolation.from, maxCrashes), limit, full)
+    // Nothing begins beside a suspect but what the gateway answers itself: to stop it, for instance.
+    const suspect = await claimAlone()
+    if (suspect !== undefined) return suspect.length > 0 ? suspect : claimControlTurns(deps.db, limit)
+    return claimSuspectLanes(deps, nonSuspectCrashRange(aloneFrom, maxCrashes), limit, full)
   }
 }
 
@@ -103,47 +101,37 @@ async function claimSuspectLanes(
   return ours
 }
 
-type Alone = {
-  /** The suspect that runs now; none yet: what runs is waited for. Undefined: there is no suspect. */
-  readonly claim: () => Promise<readonly HeldLane[] | undefined>
-  readonly run: Share['run']
-}
-
-/** Where there is no other process: what runs comes to its end first, then the suspect has this one to itself. */
-function createExclusiveRunner(deps: SuspectDeps): Alone {
+/**
+ * Where there is no other process: what runs comes to its end first, then the suspect has this one to itself. Answers the suspect
+ * that runs now; none yet: what runs is waited for. Undefined: there is no suspect.
+ */
+function createExclusiveClaim(
+  deps: SuspectDeps,
+  countRunning: () => number,
+): () => Promise<readonly HeldLane[] | undefined> {
   const { maxCrashes, pollMs } = deps.turnPolicy
   const range = toCrashRange('alone', maxCrashes)
-  let running = 0
-  let isTaken = false
+  let takenAt: number | undefined
   let checkSuspect = 0
-  return {
-    async claim() {
-      if (isTaken) return []
-      if (deps.monotonicMs() < checkSuspect) return undefined
-      const found = await findSuspectTurns(deps.db)
-      if (!found.some(({ crashes }) => range.has(crashes))) {
-        checkSuspect = deps.monotonicMs() + pollMs
-        return undefined
-      }
-      if (running > 0) return []
-      const lanes = await claimSuspectLanes(deps, range, 1)
-      isTaken = lanes.length > 0
-      return isTaken ? lanes : undefined
-    },
-    async run(work) {
-      running += 1
-      const startedAt = deps.monotonicMs()
-      try {
-        await work()
-      } finally {
-        running -= 1
-        if (isTaken && running === 0) {
-          isTaken = false
-          // As long as this took, it is the others' turn.
-          checkSuspect = deps.monotonicMs() + Math.max(pollMs, deps.monotonicMs() - startedAt)
-        }
-      }
-    },
+  return async () => {
+    const now = deps.monotonicMs()
+    if (takenAt !== undefined) {
+      if (countRunning() > 0) return []
+      // As long as this took, it is the others' turn.
+      checkSuspect = now + Math.max(pollMs, now - takenAt)
+      takenAt = undefined
+    }
+    if (now < checkSuspect) return undefined
+    const found = await findSuspectTurns(deps.db)
+    if (!found.some(({ crashes }) => range.has(crashes))) {
+      checkSuspect = deps.monotonicMs() + pollMs
+      return undefined
+    }
+    if (countRunning() > 0) return []
+    const lanes = await claimSuspectLanes(deps, range, 1)
+    if (lanes.length === 0) return undefined
+    takenAt = deps.monotonicMs()
+    return lanes
   }
 }
 

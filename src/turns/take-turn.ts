@@ -19,12 +19,12 @@ import {
 } from './end-turn.ts'
 import { failLane, prepareFirstAlone } from './failed-lane.ts'
 import type { Lease } from './leases.ts'
-import { createLiveEnd, followTurnAsLiveMessage, type LiveMessage } from './live-message.ts'
+import { createLiveEnd, followTurnAsLiveMessage } from './live-message.ts'
 import { prepareTurn } from './prepare-turn.ts'
-import { type ReadyTurn, replyFields, turnEventFields, turnLogFields } from './ready-turn.ts'
+import { isNewlyOpenedTurn, type ReadyTurn, replyFields, turnEventFields, turnLogFields } from './ready-turn.ts'
 import { sendStillTryingNotice } from './run-control.ts'
 import { createTurnErrors, type TurnErrors } from './run-log.ts'
-import { runAgent } from './run-turn.ts'
+import { type RunMeans, type RunResult, runAgent } from './run-turn.ts'
 import type { TurnServices } from './services.ts'
 import { reclaimTurnWithRetries } from './suspects.ts'
 
@@ -69,30 +69,49 @@ async function runAndEndTurn(
   if (ready.splitBecause !== undefined) return void (await endSplitTurn(deps, ready, 0, ready.splitBecause))
   if (ready.turn.kind === 'amendment') return void (await completeTurnOnce(deps, ready, endAmendmentTurn(ready)))
   if (ready.turn.kind === 'access_challenge') return endWithAccessChallenge(deps, ready)
-  const live = followTurnAsLiveMessage(deps, ready, lease)
+  // Of a reply that comes whole no live message is made; an earlier try may have opened one.
+  let live = isNewlyOpenedTurn(ready) ? undefined : followTurnAsLiveMessage(deps, ready, lease)
+  let isOver = false
+  const closeLiveMessage = async (): Promise<TimedTurn> => {
+    isOver = true
+    return { ...ready, ...(await live?.end()) }
+  }
   const { deadBecause } = ready
   const dead = deadBecause ?? (ready.turn.crashes >= deps.turnPolicy.maxCrashes ? 'interrupted_too_often' : undefined)
   if (dead !== undefined) {
-    const ended = { ...ready, ...(await live.end()) }
+    const ended = await closeLiveMessage()
     const end = await deps.results.store(undefined, () => endDeadTurn(deps, ended, dead))
     return void (await completeTurnOnce(deps, ended, end))
   }
   deps.notify({ ...turnEventFields(ready), type: 'channel.processing_started' })
-  const presence = showTurnPresence(deps, ready, () => !live.isShown() && lease.isHeld())
-  const errors = createTurnErrors(deps, ready)
+  const presence = showTurnPresence(deps, ready, () => live?.isShown() !== true && lease.isHeld())
+  let errors: TurnErrors | undefined
+  const run: RunMeans = {
+    lease,
+    isStopping,
+    show(delta) {
+      if (isOver) return
+      live ??= followTurnAsLiveMessage(deps, ready, lease)
+      live.show(delta)
+    },
+    errors: () => (errors ??= createTurnErrors(deps, ready)),
+  }
   try {
-    const result = await runAgent(deps, ready, { lease, isStopping, show: live.show, errors }).finally(() => {
+    let result: RunResult
+    try {
+      result = await runAgent(deps, ready, run)
+    } finally {
       presence.stop()
       deps.notify({ ...turnEventFields(ready), type: 'channel.processing_ended' })
-    })
+    }
     // Nothing grows any more when the final words are written down.
-    const ended = { ...ready, ...(await live.end()) }
+    const ended = await closeLiveMessage()
     const latencyMs = Math.round(deps.monotonicMs() - ready.startedAt)
     const end = await deps.results.store(undefined, () => endAnsweredTurn(deps, ended, result, latencyMs))
     await completeTurnOnce(deps, ended, end)
     presence.end(result.reply === undefined ? 'silent' : 'replied')
   } catch (error) {
-    const next = await failTurn(deps, ready, error, errors, live)
+    const next = await failTurn(deps, await closeLiveMessage(), error, run.errors())
     // The process that took the turn over shows how it ends.
     if (next !== 'abandon') presence.end(next === 'dead' ? 'failed' : 'again')
   }
@@ -147,12 +166,10 @@ async function completeTurnOnce(deps: TurnServices, ready: TimedTurn, end: TurnE
 
 async function failTurn(
   deps: TurnServices,
-  begun: TimedTurn,
+  ready: TimedTurn,
   error: unknown,
   errors: TurnErrors,
-  live?: LiveMessage,
 ): Promise<FailureStep['kind']> {
-  const ready = { ...begun, ...(await live?.end()) }
   const { connection } = ready.lane
   const step = decideAfterFailure(deps, ready, error)
   const facts = errorLogFields(error, 'agent_failed')

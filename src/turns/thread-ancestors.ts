@@ -6,8 +6,8 @@ import type { KnownPart, Part } from '../contract/index.ts'
 import type { AncestorMessage, ReferencedMessage } from '../contract/optional-verbs.ts'
 import type { Json } from '../lib/json-value.ts'
 import { toAmbientEntry } from '../sessions/transcript.ts'
+import { runUntilAborted } from './leases.ts'
 import type { ReadyTurn } from './ready-turn.ts'
-import { runUntilAborted } from './turn-signal.ts'
 
 export type AncestorsContext = {
   readonly ready: Pick<ReadyTurn, 'at' | 'lane' | 'members'>

@@ -12,10 +12,17 @@ import { errorLogFields, type Log, type LogFields } from '../lib/log.ts'
 import { hasStoodFullTooLong, type SlotUse } from '../observability/process-metrics.ts'
 import type { GatewayConnection } from './gateway-connection.ts'
 import type { Wakeups } from './services.ts'
-import { chooseSlotShares, createSlots, type SlotLane, type Slots } from './slots.ts'
 import { createDrainShare, type Isolation, type SuspectShare } from './suspects.ts'
 import type { TurnPolicy } from './turn-policy.ts'
-import { createQuietWatch, runWorkerLoop, type WorkerLoop } from './worker-loop.ts'
+import {
+  chooseSlotShares,
+  createQuietWatch,
+  createSlots,
+  runWorkerLoop,
+  type SlotLane,
+  type Slots,
+  type WorkerLoop,
+} from './worker-loop.ts'
 
 /** Once `deadline` is aborted nothing new is claimed, and turns stop at their next journal step. */
 export type DrainOptions = {
@@ -122,7 +129,7 @@ function createTurnLoop(
   shared: Shared,
   suspects: SuspectShare | undefined,
 ): WorkerLoop<Slotted<HeldLane>> {
-  const share = createDrainShare(deps, suspects)
+  const claimShare = createDrainShare(deps, suspects, slots.used)
   const claimUrgent = async (limit: number): Promise<readonly Slotted<HeldLane>[]> => {
     const claimedAt = deps.monotonicMs()
     const lanes = await claimControlTurns(deps.db, limit)
@@ -133,10 +140,10 @@ function createTurnLoop(
     ...shared,
     slots: suspects === 'alone' ? 1 : deps.turnPolicy.slots,
     wakeup: deps.wakeups.turns,
-    claim: createSharedClaim(deps, slots, { loop: 'turns', claim: share.claim }),
+    claim: createSharedClaim(deps, slots, { loop: 'turns', claim: claimShare }),
     // A gateway full of long runs is where a person wants to say stop.
     ...(suspects === undefined ? { claimUrgent } : {}),
-    run: ({ leaveSlot, ...claimed }) => share.run(() => work.turn(claimed, shared.isStopping)).finally(leaveSlot),
+    run: ({ leaveSlot, ...claimed }) => work.turn(claimed, shared.isStopping).finally(leaveSlot),
   }
 }
 

@@ -1,6 +1,6 @@
 // Evidence and who is trusted to send it.
 import type { IdentityEvidence } from '../../../src/contract/evidence.ts'
-import { createEvidenceAccess, readEvidenceRules } from '../../../src/identity/access-rules.ts'
+import { createEvidenceAccess, readEvidenceRules } from '../../../src/identity/access-policy.ts'
 import { checkEvidence, delegatedSubjects } from '../../../src/identity/evidence.ts'
 import { admitForwarded, readTrustedIssuers } from '../../../src/identity/trust.ts'
 import { at, audience, carriedEvidence, evidenceNow, ownEvidence, senderWith } from '../../doubles/evidence.ts'

@@ -2,8 +2,7 @@
 
 import type { Database } from '../../../src/db/client.ts'
 import { createCallerService } from '../../../src/identity/callers.ts'
-import { conversationOwner } from '../../../src/identity/principals.ts'
-import { bearerPrincipal } from '../../../src/identity/resolve-principal.ts'
+import { bearerPrincipal, conversationOwner } from '../../../src/identity/principals.ts'
 import { hopHeaders, startApi } from '../../doubles/api.ts'
 import { madeToken, tokenDeps } from '../../doubles/tokens.ts'
 import type { Case } from '../conform.ts'

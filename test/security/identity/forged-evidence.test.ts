@@ -1,8 +1,7 @@
 // Attacks on evidence: each is refused with its code, and none of them costs the message or a look-up.
 import { describe, expect, test } from 'vitest'
 import type { IdentityEvidence } from '../../../src/contract/evidence.ts'
-import { createAccessPolicy } from '../../../src/identity/access-policy.ts'
-import { createEvidenceAccess, readEvidenceRules } from '../../../src/identity/access-rules.ts'
+import { createAccessPolicy, createEvidenceAccess, readEvidenceRules } from '../../../src/identity/access-policy.ts'
 import { hasIdentity } from '../../../src/identity/evidence.ts'
 import { admitForwarded, readTrustedIssuers } from '../../../src/identity/trust.ts'
 import { accessScene } from '../../doubles/access-context.ts'

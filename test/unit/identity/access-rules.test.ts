@@ -5,8 +5,13 @@ import type { AccessEntry } from '../../../src/contract/access.ts'
 import type { IdentityEvidence } from '../../../src/contract/evidence.ts'
 import type { AccessRule } from '../../../src/contract/index.ts'
 import { assuranceClasses } from '../../../src/contract/mint-evidence.ts'
-import { type AccessDecision, createAccessPolicy } from '../../../src/identity/access-policy.ts'
-import { createEvidenceAccess, type EvidenceRule, readEvidenceRules } from '../../../src/identity/access-rules.ts'
+import {
+  type AccessDecision,
+  createAccessPolicy,
+  createEvidenceAccess,
+  type EvidenceRule,
+  readEvidenceRules,
+} from '../../../src/identity/access-policy.ts'
 import { rankAssurance } from '../../../src/identity/evidence.ts'
 import { accessScene } from '../../doubles/access-context.ts'
 import { audience, carriedEvidence, ownEvidence, senderWith } from '../../doubles/evidence.ts'

@@ -1,8 +1,7 @@
 // Who acts when a token speaks, from the evidence that was made when it was shown.
 import { expect, test } from 'vitest'
 import { mintEvidence } from '../../../src/contract/index.ts'
-import { ceilingAllows, effectiveCeiling, safeMetadata } from '../../../src/identity/principals.ts'
-import { bearerPrincipal } from '../../../src/identity/resolve-principal.ts'
+import { bearerPrincipal, ceilingAllows, effectiveCeiling, safeMetadata } from '../../../src/identity/principals.ts'
 
 const proven = {
   subject: 'gw:token/89abcdef',

@@ -5,6 +5,8 @@ import {
   applicationPrincipal,
   audiencePrincipal,
   conversationOwner,
+  createEvidenceResolver,
+  createExternalPrincipal,
   createPrincipal,
   runtimePrincipal,
   safeMetadata,
@@ -12,7 +14,6 @@ import {
   tokenPrincipal,
   userPrincipal,
 } from '../../../src/identity/principals.ts'
-import { createEvidenceResolver, createExternalPrincipal } from '../../../src/identity/resolve-principal.ts'
 import { ownEvidence, senderWith } from '../../doubles/evidence.ts'
 
 const kinds = [

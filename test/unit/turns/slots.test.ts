@@ -1,6 +1,6 @@
 // Slots: how many one agent and one connection may hold, and since when none is free.
 import { expect, test } from 'vitest'
-import { chooseSlotShares, createSlots } from '../../../src/turns/slots.ts'
+import { chooseSlotShares, createSlots } from '../../../src/turns/worker-loop.ts'
 
 const policy = { slots: 64, reservedSlots: 8 }
 const several = { agents: 2, connections: 3 }
