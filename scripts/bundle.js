@@ -146,13 +146,13 @@ function rowVersionPlugin(by) {
   return {
     name: `row version by ${by}`,
     setup(build) {
-      build.onLoad({ filter: /[/\\]src[/\\]db[/\\]row-version\.ts$/ }, async ({ path }) => {
+      build.onLoad({ filter: /[/\\]src[/\\]db[/\\]client\.ts$/ }, async ({ path }) => {
         const text = await readFile(path, 'utf8')
         const contents = text.replace(
           /(export const rowVersion = )(\d+)/,
           (_, start, version) => start + (Number(version) + by),
         )
-        if (by !== 0 && contents === text) throw new Error('row-version.ts has no version to change')
+        if (by !== 0 && contents === text) throw new Error('src/db/client.ts has no version of rows to change')
         return { contents, loader: 'ts' }
       })
     },

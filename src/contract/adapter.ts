@@ -236,9 +236,9 @@ export function defineAdapter<Payload, Call extends JsonObject>(definition: Adap
     },
     reread: payloadOf === undefined ? undefined : createReadAgainVerb(definition, payloadOf),
     render: (reply, to, mayNotify = new Set(), hasLive = false) => definition.render(reply, to, mayNotify, hasLive),
-    // The call was made by this adapter's own render and stored as JSON; only it knows the shape.
-    deliver: (call, attempt) => definition.deliver(call as Call, attempt),
-    limitedBy: (call) => definition.limitedBy?.(call as Call),
+    // A call was made by this adapter's own render and stored as JSON; only it knows the shape. Bound: an author may write a class.
+    deliver: definition.deliver.bind(definition) as Adapter['deliver'],
+    limitedBy: (definition.limitedBy?.bind(definition) as Adapter['limitedBy'] | undefined) ?? (() => undefined),
     withLine: withLine === undefined ? undefined : (call, words) => withLine(call as Call, words),
   }
 }

@@ -1,8 +1,9 @@
 // Identity evidence: who sent a message and how we know. Policy reads this and nothing else.
 import * as z from 'zod'
 
-const isTrimmed = (text: string) => text.trim() === text
-const trimmedWordSchema = (max: number) => z.string().min(1).max(max).refine(isTrimmed, 'no surrounding white space')
+// Without a flag: it is published as part of the schema.
+const trimmed = /^\S(?:[\s\S]*\S)?$/
+const trimmedWordSchema = (max: number) => z.string().min(1).max(max).regex(trimmed, 'no surrounding white space')
 
 /** What backs the evidence. Transport and bearer proofs count only when made inside this process. */
 const proofSchema = z.union([

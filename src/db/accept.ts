@@ -19,10 +19,9 @@
 
 import { type ClaimParts, withClaims, withoutClaims } from './accept-claims.ts'
 import { restartedPhaseSql } from './account-deletions.ts'
-import { historyEntrySql, instantNow, nameStatement, unindexedColumnSql } from './client.ts'
+import { historyEntrySql, instantNow, nameStatement, rowVersion, unindexedColumnSql } from './client.ts'
 import { moreColumns, recordsetColumnsSql, rowColumns } from './inbox-row.ts'
 import { notifyPayloadSql } from './resume-signal.ts'
-import { rowVersion } from './row-version.ts'
 import { task } from './task-snapshot.ts'
 import { sendersThreadPrefixSql } from './thread-names.ts'
 import { orderSendLanesSql } from './turn-calls.ts'

@@ -7,8 +7,7 @@
 // it is put at the end first, else what hung or killed its holder would be claimed before all others after every restart.
 
 import { auditedMessages } from './audit.ts'
-import { nameStatement } from './client.ts'
-import { isReadableSql } from './row-version.ts'
+import { isReadableSql, nameStatement } from './client.ts'
 import { storedAccessSql } from './stored-access.ts'
 import { countedCrashes, crashesOfNext, isHolderVanishedSql } from './suspect-turns.ts'
 import { mayTakeOver } from './take-over.ts'

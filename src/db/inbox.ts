@@ -49,7 +49,10 @@ export async function storeDrafts(db: Db, drafts: readonly InboxDraft[]): Promis
   ])
   const byOrdinal = new Map<number, AcceptRow>()
   for (const row of rows) byOrdinal.set(row.ord, row)
-  return drafts.map(({ state }, ord) => toInboxOutcome(byOrdinal.get(ord), state === 'refused'))
+  const outcomes: InboxOutcome[] = []
+  for (const [ord, { state }] of drafts.entries())
+    outcomes.push(toInboxOutcome(byOrdinal.get(ord), state === 'refused'))
+  return outcomes
 }
 
 /** Whether a draft says anything of these columns. */

@@ -2,8 +2,7 @@
 import type { QueuedCall } from '../contract/delivery.ts'
 import type { NormalizedResponse } from '../contract/index.ts'
 import type { JsonObject } from '../lib/json-value.ts'
-import { type Db, nameStatement, storableJson } from './client.ts'
-import { rowVersion } from './row-version.ts'
+import { type Db, nameStatement, rowVersion, storableJson } from './client.ts'
 
 export type NewLiveRow = {
   readonly id: string

@@ -4,8 +4,7 @@
 
 import { ambientContextSql } from './ambient-context.ts'
 import { auditedMessages } from './audit.ts'
-import { historyEntrySql, instantNow, nameStatement } from './client.ts'
-import { rowVersion } from './row-version.ts'
+import { historyEntrySql, instantNow, nameStatement, rowVersion } from './client.ts'
 import { inheritedCrashesSql } from './suspect-turns.ts'
 import { platformThreadNameSql, sendersThreadNamePrefixSql } from './thread-names.ts'
 import { liveTurnCallsSql, turnCallsSql } from './turn-calls.ts'

@@ -2,7 +2,17 @@
 import type { RateLimit } from '../contract/capabilities.ts'
 import type { QueuedCall } from '../contract/delivery.ts'
 import type { JsonObject } from '../lib/json-value.ts'
-import { type Db, historyEntrySql, historyTimeSql, nameStatement, type Param, storableJson } from './client.ts'
+import {
+  type Db,
+  historyEntrySql,
+  historyTimeSql,
+  isReadableSql,
+  nameStatement,
+  type Param,
+  readableRows,
+  rowVersion,
+  storableJson,
+} from './client.ts'
 import {
   isCallSettledSql,
   isQuestionOpenSql,
@@ -11,7 +21,6 @@ import {
   questionDecided,
   questionSql,
 } from './questions.ts'
-import { isReadableSql, readableRows, rowVersion } from './row-version.ts'
 import { mayTakeOver } from './take-over.ts'
 
 type SendHold = {

@@ -2,10 +2,9 @@
 // then.
 import type { JsonObject } from '../lib/json-value.ts'
 import { auditedActs, auditedMessages } from './audit.ts'
-import { type Database, type Db, isoTimeSql, nameStatement, type Param } from './client.ts'
+import { type Database, type Db, isoTimeSql, nameStatement, type Param, rowVersion } from './client.ts'
 import { askPairingRoom, deletePairingOverflows, listPairingGroupsSql } from './pairing-room.ts'
 import { notifyPayloadSql } from './resume-signal.ts'
-import { rowVersion } from './row-version.ts'
 
 export const pairingStatuses = ['pending', 'approved', 'rejected', 'expired'] as const
 export type PairingStatus = (typeof pairingStatuses)[number]

@@ -1,7 +1,6 @@
 // Calls that ask people to decide something: whether anything of it is still open, and what becomes of those that were not sent when
 // their question is decided. A sender must not begin with a call whose question is over, and says so in the statement that begins.
-import { historyEntrySql, unindexedColumnSql } from './client.ts'
-import { rowVersion } from './row-version.ts'
+import { historyEntrySql, rowVersion, unindexedColumnSql } from './client.ts'
 
 /** Why a call was cancelled, and why a turn that said nothing else ended without words. */
 export const questionDecided = 'question_decided'

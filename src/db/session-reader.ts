@@ -3,9 +3,8 @@ import type { QueuedCall } from '../contract/delivery.ts'
 import type { Envelope } from '../contract/gateway-events.ts'
 import type { NormalizedResponse } from '../contract/index.ts'
 import type { JsonObject } from '../lib/json-value.ts'
-import { type Db, nameStatement, storableJson } from './client.ts'
+import { type Db, nameStatement, rowVersion, storableJson } from './client.ts'
 import { notifyPayloadSql } from './resume-signal.ts'
-import { rowVersion } from './row-version.ts'
 
 /** Where a session is held; what waits there is answered once its lane is `active` again. */
 export type SessionRoom = {

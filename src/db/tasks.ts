@@ -3,9 +3,8 @@
 import type { NormalizedResponse, PushConfig, Task, TaskState, TaskWait } from '../contract/index.ts'
 import type { TaskPage, TaskQuery } from '../contract/tasks.ts'
 import type { JsonObject } from '../lib/json-value.ts'
-import { type Database, instantNow, isoTimeSql, nameStatement, unindexedColumnSql } from './client.ts'
+import { type Database, instantNow, isoTimeSql, nameStatement, rowVersion, unindexedColumnSql } from './client.ts'
 import type { Seal } from './installations.ts'
-import { rowVersion } from './row-version.ts'
 import { cancelRunSql } from './runs.ts'
 import { isShownEventSql, line, task, taskColumns, taskRecordSql } from './task-snapshot.ts'
 

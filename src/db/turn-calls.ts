@@ -1,6 +1,6 @@
 // CTEs that store a turn's reply as outbox rows, in the commit that ends it. They need `turn` with its columns, and `given` with
 // calls.
-import { rowVersion } from './row-version.ts'
+import { rowVersion } from './client.ts'
 
 /** `mayTell`: a condition under which anything is said at all. */
 export const turnCallsSql = (mayTell: string): string => `

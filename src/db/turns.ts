@@ -11,7 +11,7 @@ import {
   turnMessages,
   waitingMessages,
 } from './claim-lanes.ts'
-import { type Db, nameStatement, type Statement, storableJson } from './client.ts'
+import { type Db, nameStatement, readableRows, type Statement, storableJson } from './client.ts'
 import {
   completeLiveTurn,
   completeTaskTurn,
@@ -33,7 +33,6 @@ import {
   splitLiveTurn,
   splitTurnSql,
 } from './open-turn.ts'
-import { readableRows } from './row-version.ts'
 import type { TaskRecord } from './tasks.ts'
 import type {
   Disposition,

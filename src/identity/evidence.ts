@@ -61,27 +61,31 @@ export function readEvidence(input: unknown, origin: EvidenceContext['origin']):
     return rejectEvidence(timeFields.some((name) => name === field) ? 'EV_TIME_MALFORMED' : 'EV_MALFORMED')
   }
   const evidence = parsed.data
-  if (!wordFields.every((field) => hasOnlyVisibleCharacters(evidence[field]))) return rejectEvidence('EV_MALFORMED')
+  for (const field of wordFields) if (!hasOnlyVisibleCharacters(evidence[field])) return rejectEvidence('EV_MALFORMED')
   const code = findProofFault(evidence.proof, origin) ?? findClaimsFault(evidence.claims)
   return code === undefined ? { ok: true, evidence } : rejectEvidence(code)
 }
 
 function findProofFault(proof: IdentityEvidence['proof'], origin: EvidenceContext['origin']): EvidenceCode | undefined {
-  const isProofText = (key: string) => {
-    const value: unknown = Object.hasOwn(proof, key) ? (proof as Record<string, unknown>)[key] : undefined
-    return typeof value === 'string' && value !== ''
-  }
   switch (proof.type) {
     case 'transport':
     case 'bearer-token':
       if (origin === 'wire') return 'EV_PROOF_NOT_PORTABLE'
-      return isProofText('verified_by') ? undefined : 'EV_MALFORMED'
+      return hasProofText(proof, 'verified_by') ? undefined : 'EV_MALFORMED'
     case 'signed-attestation':
       // Ours has given up its value after it was verified; a foreign one has to show it.
-      return ['alg', 'kid', origin === 'wire' ? 'value' : 'verified_by'].every(isProofText) ? undefined : 'EV_MALFORMED'
+      for (const field of ['alg', 'kid', origin === 'wire' ? 'value' : 'verified_by'])
+        if (!hasProofText(proof, field)) return 'EV_MALFORMED'
+      return undefined
     default:
       return 'EV_PROOF_UNKNOWN'
   }
+}
+
+/** A proof of a kind that is known may still lack its fields: the schema lets every kind through. */
+function hasProofText(proof: Readonly<Record<string, unknown>>, field: string): boolean {
+  const value = Object.hasOwn(proof, field) ? proof[field] : undefined
+  return typeof value === 'string' && value !== ''
 }
 
 function findClaimsFault(claims: IdentityEvidence['claims']): EvidenceCode | undefined {
@@ -114,7 +118,9 @@ function countJsonBytes(value: unknown): number | undefined {
 
 function isNestedDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false
-  return levels === 0 || Object.values(value).some((inner) => isNestedDeeper(inner, levels - 1))
+  if (levels === 0) return true
+  for (const inner of Object.values(value)) if (isNestedDeeper(inner, levels - 1)) return true
+  return false
 }
 
 function rejectEvidence(code: EvidenceCode): EvidenceCheck {
@@ -140,11 +146,16 @@ export function parseInstant(text: string): number | undefined {
 
 /** The order is the adapter's: its own proof comes first. */
 export function filterAcceptedEvidence(sender: PolicySender): readonly IdentityEvidence[] {
-  return (sender.identities ?? []).filter(({ proof }) => {
-    if (proof.type === 'transport' || proof.type === 'bearer-token') return sender.verified
-    // A value still in place means that it was not verified yet.
-    return proof.type === 'signed-attestation' && 'verified_by' in proof && !('value' in proof)
-  })
+  const accepted: IdentityEvidence[] = []
+  for (const evidence of sender.identities ?? []) {
+    const { proof } = evidence
+    if (proof.type === 'transport' || proof.type === 'bearer-token') {
+      if (sender.verified) accepted.push(evidence)
+      // A value still in place means that it was not verified yet.
+    } else if (proof.type === 'signed-attestation' && 'verified_by' in proof && !('value' in proof))
+      accepted.push(evidence)
+  }
+  return accepted
 }
 
 // Ranks are an order that policies can compare (docs/identity.md explains them).

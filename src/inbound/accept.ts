@@ -148,7 +148,8 @@ async function commitDrafts(
   drafts: readonly InboxDraft[],
 ): Promise<readonly InboxOutcome[]> {
   const outcomes = await committer.commit(drafts)
-  const unclear = drafts.filter((_, index) => outcomes[index]?.kind === 'again')
+  const unclear: InboxDraft[] = []
+  for (const [index, draft] of drafts.entries()) if (outcomes[index]?.kind === 'again') unclear.push(draft)
   if (unclear.length === 0) return outcomes
   const known = [...(await committer.commit(unclear))]
   return outcomes.map((outcome) => (outcome.kind === 'again' ? (known.shift() ?? outcome) : outcome))
@@ -238,9 +239,10 @@ const maxClaimMs = 200 * 24 * 60 * 60 * 1000
 const maxClaims = 32
 
 function limitOnceClaims(once?: readonly OnceClaim[]): readonly OnceClaim[] | undefined {
-  return undefinedIfEmpty(once)
-    ?.slice(0, maxClaims)
-    .map(({ key, forMs }) => ({ key, forMs: Math.min(forMs, maxClaimMs) }))
+  if (once === undefined || once.length === 0) return undefined
+  const claims: OnceClaim[] = []
+  for (const { key, forMs } of once.slice(0, maxClaims)) claims.push({ key, forMs: Math.min(forMs, maxClaimMs) })
+  return claims
 }
 
 /** Nothing proves who sent it: it is in no conversation and no lane, and its row is its end. */

@@ -10,7 +10,8 @@ export function parseChatCommand(
   names: ReadonlySet<string>,
 ): ControlCommand | undefined {
   if ((channel?.event ?? 'new') !== 'new' || channel?.from_self === true) return undefined
-  const command = channel?.command ?? parseSlashCommand(textOf(parts))
+  const text = textOf(parts).trim()
+  const command = channel?.command ?? (text.startsWith('/') ? parseSlashCommand(text) : undefined)
   return command !== undefined && names.has(command.name) ? command : undefined
 }
 
@@ -40,6 +41,6 @@ function renameThread(thread: InboundMessage['thread'], rename: (name: string) =
 }
 
 function parseSlashCommand(text: string): ControlCommand | undefined {
-  const [, name, args = ''] = /^\/([a-z]{1,32})(?:\s+([\s\S]*))?$/i.exec(text.trim()) ?? []
+  const [, name, args = ''] = /^\/([a-z]{1,32})(?:\s+([\s\S]*))?$/i.exec(text) ?? []
   return name === undefined ? undefined : { name: name.toLowerCase(), args: args.trim() }
 }

@@ -109,13 +109,12 @@ export function createGroupCommit(
 
   /** Stores a batch; a fault that one inbound event may have caused is cornered by halving, so it takes no other along. */
   const commitBatch = async (batch: readonly WaitingRows[]): Promise<void> => {
+    const rows: InboxDraft[] = []
+    // Every request after the first holds a copy of the same.
+    for (const { drafts, requests } of batch)
+      for (const draft of drafts) rows.push(requests.length <= 1 ? draft : { ...draft, copies: requests.length - 1 })
     try {
-      // Every request after the first holds a copy of the same.
-      const outcomes = await accept(
-        batch.flatMap(({ drafts, requests: { length } }) =>
-          length <= 1 ? drafts : drafts.map((draft) => ({ ...draft, copies: length - 1 })),
-        ),
-      )
+      const outcomes = await accept(rows)
       let at = 0
       for (const { drafts, requests } of batch) {
         const own: InboxOutcome[] = []
@@ -168,18 +167,18 @@ export function createGroupCommit(
       rowsByConnection.set(connectionKey, rowsOfConnection)
       const rows = waiting.get(key) ?? { drafts, bytes, requests: [] }
       waiting.set(key, rows)
-      return new Promise((resolve, reject) => {
-        const deadline = setTimeout(() => {
-          rows.requests.splice(rows.requests.indexOf(request), 1)
-          // No request waits for it any more and it will be delivered again: an outage must not fill the memory with it.
-          if (rows.requests.length === 0 && waiting.get(key) === rows) waiting.delete(key)
-          endWaitForCommit(request)
-          reject(acceptUnavailableError('was not stored in time'))
-        }, limits.deadlineMs)
-        const request = { connectionKey, rows: drafts.length, bytes, deadline, resolve, reject }
-        rows.requests.push(request)
-        void flushWaitingRows()
-      })
+      const { promise, resolve, reject } = Promise.withResolvers<Outcomes>()
+      const deadline = setTimeout(() => {
+        rows.requests.splice(rows.requests.indexOf(request), 1)
+        // No request waits for it any more and it will be delivered again: an outage must not fill the memory with it.
+        if (rows.requests.length === 0 && waiting.get(key) === rows) waiting.delete(key)
+        endWaitForCommit(request)
+        reject(acceptUnavailableError('was not stored in time'))
+      }, limits.deadlineMs)
+      const request: WaitingRequest = { connectionKey, rows: drafts.length, bytes, deadline, resolve, reject }
+      rows.requests.push(request)
+      void flushWaitingRows()
+      return promise
     },
   }
 }

@@ -11,7 +11,6 @@ import { hasRecordChanges } from '../db/records.ts'
 import { newTraceId } from '../lib/ids.ts'
 import { errorLogFields, type Log } from '../lib/log.ts'
 import { answersEachRequest } from '../turns/admit.ts'
-import { hasFiles } from '../turns/file-part.ts'
 import type { GatewayConnection } from '../turns/gateway-connection.ts'
 import type { Wakeups } from '../turns/services.ts'
 import { claimFilesOfEvents } from '../turns/turn-files.ts'
@@ -217,12 +216,12 @@ async function storeVerifiedEvents(
   request: RawRequest,
   { events, entry }: { readonly events: readonly InboundEvent[]; readonly entry: RequestTrace },
 ): Promise<Received> {
+  const { byteLength } = request.bytes
   // Most messages are small and have no file, and what needs no waiting is not waited for: each wait is a round through the
   // runtime's queue.
-  const { byteLength } = request.bytes
-  const judged = needsSenderJudgement(at, events, byteLength)
-    ? await judgeSenders(deps, at, events, byteLength)
-    : { kind: 'judged' as const, events, isUnproven: false }
+  if (!needsSenderJudgement(at, events, byteLength))
+    return { kind: 'stored', acceptances: await storeEvents(deps, at, events, entry) }
+  const judged = await judgeSenders(deps, at, events, byteLength)
   if (judged.kind === 'spent') {
     const reported = reportOverLimit(deps, at, judged, entry)
     // What asks for nothing need not come again.
@@ -232,8 +231,6 @@ async function storeVerifiedEvents(
     return isNothing ? { kind: 'stored', acceptances: [], isUnproven: judged.isUnproven } : reported
   }
   const who = judged.isUnproven ? { isUnproven: true } : {}
-  if (!judged.events.some(hasFiles))
-    return { kind: 'stored', acceptances: await storeEvents(deps, at, judged.events, entry), ...who }
   const claimed = await claimFilesOfEvents(deps, at, judged.events)
   if (claimed.kind === 'claimed')
     return { kind: 'stored', acceptances: await storeEvents(deps, at, claimed.events, entry), ...who }

@@ -13,13 +13,12 @@ import { parseChatCommand } from './chat-command.ts'
 /** What is written to an agent of ours that does not exist: the gateway says so, and no other agent answers for it. */
 export const unknownAgent = 'unknown_agent'
 
-/** Undefined: one agent alone answers there, and nothing is looked at. */
+/** Only where several agents share the connection: one that answers there alone takes everything. */
 export function routeToAgent(
   deps: { readonly agents: ReadonlyMap<string, Agent> },
   at: GatewayConnection,
   event: InboundMessage,
-): Route | undefined {
-  if (!at.isShared) return undefined
+): Route {
   const { agent: defaultAgent, domain } = at.connection
   const agents = [...deps.agents.keys()]
   const sticky = { agent: defaultAgent, isSticky: true, isAddressed: false, agents }

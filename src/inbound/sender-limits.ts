@@ -54,9 +54,11 @@ export type Spent = {
 /** When a sender may try again after the disk was low. */
 const roomSeconds = 600
 
-/** What is light, on a connection where a platform verifies people, is stored as it is: a turn decides about it. */
+/** What is light and has no file, on a connection where a platform verifies people, is stored as it is: a turn decides about it. */
 export function needsSenderJudgement(at: GatewayConnection, events: readonly InboundEvent[], bytes: number): boolean {
-  return isOpenToAnyone(at) || events.some((each) => each.kind === 'message' && isHeavyMessage(each, bytes))
+  if (isOpenToAnyone(at)) return true
+  for (const event of events) if (event.kind === 'message' && isHeavyMessage(event, bytes)) return true
+  return false
 }
 
 export async function judgeSenders(
@@ -193,7 +195,7 @@ function senderAccessContext(
   at: GatewayConnection,
   event: InboundMessage,
 ): AccessContext {
-  const agent = routeToAgent(deps, at, event)?.agent ?? event.agent
+  const { agent } = at.isShared ? routeToAgent(deps, at, event) : event
   return createAccessContext(deps, at, { message: event.message, agent, stored: noStoredAccess })
 }
 
@@ -228,7 +230,7 @@ type State = {
 
 export function createSenderLimits(deps: LimitDeps): SenderLimits {
   const states = new WeakMap<GatewayConnection, State>()
-  const createConnectionState = (at: GatewayConnection): State => {
+  const getConnectionState = (at: GatewayConnection): State => {
     const { messages, messagesPerSender } = at.strangers
     const createLimiterFor = (limit: typeof messages): RateLimiter | undefined =>
       limit && createRateLimiter(deps.monotonicMs, limit)
@@ -243,9 +245,10 @@ export function createSenderLimits(deps: LimitDeps): SenderLimits {
   }
   return {
     async ask(at, events) {
+      if (at.strangers.messages === undefined && at.strangers.messagesPerSender === undefined) return undefined
       const message = firstNewMessage(events)
-      const state = createConnectionState(at)
-      if (message === undefined || (state.all ?? state.each) === undefined) return undefined
+      if (message === undefined) return undefined
+      const state = getConnectionState(at)
       const { subject } = message
       if (subject !== undefined && findRememberedSender(deps, state, subject)?.isKnown === true) return undefined
       // Counted apart: a flood of forgeries keeps out no newcomer who is proven.

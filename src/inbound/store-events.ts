@@ -71,6 +71,8 @@ export async function storeEvents(
     const acceptance = stored[acceptances.length] ?? { kind: 'duplicate', inboxId: '' }
     acceptances.push(acceptance)
     onStored?.(acceptance)
+    // A message waits for a turn now. A command is not to wait for a slot, even where every turn is taken.
+    if (outcome === undefined && acceptance.kind === 'accepted') deps.wakeups.turns.notify(draft.isControl === true)
     reportAcceptance(deps, at, entry, {
       meant: outcome ?? acceptance.kind,
       reason: outcome === undefined && 'reason' in acceptance ? acceptance.reason : reason,
@@ -84,7 +86,7 @@ export async function storeEvents(
 type Prepared = {
   /** Undefined: noise, which leaves no row. */
   readonly draft: InboxDraft | undefined
-  /** What it is counted as where it is new; undefined: as what it was accepted. */
+  /** What it is counted as where it is new; undefined: a message for a turn, counted as what it was accepted. */
   readonly outcome: InboundOutcome | undefined
   readonly reason: string
   readonly onStored?: (acceptance: AcceptResult | undefined) => void
@@ -157,12 +159,8 @@ function prepareMessage(
     return { draft: createRefusedDraft(deps, checked.event, context, refusal), outcome: 'refused', reason: refusal }
   }
   if (checked.kind === 'message') {
-    const draft = createMessageDraft(deps, checked.event, context, routeToAgent(deps, at, checked.event))
-    const wakeTurns = (acceptance: AcceptResult | undefined): void => {
-      // A command is not to wait for a slot, even where every turn is taken.
-      if (acceptance?.kind === 'accepted') deps.wakeups.turns.notify(draft.isControl === true)
-    }
-    return { draft, outcome: undefined, reason: '', onStored: wakeTurns }
+    const route = at.isShared ? routeToAgent(deps, at, checked.event) : undefined
+    return { draft: createMessageDraft(deps, checked.event, context, route), outcome: undefined, reason: '' }
   }
   const { state, reason, path } = checked
   if (path !== undefined)
@@ -263,7 +261,8 @@ export function validateAndCleanEvent(
   if (!checked.ok) {
     return { kind: 'rejected_event', state: 'dead', reason: checked.code, path: checked.path }
   }
-  if (!areChangesStorable(event)) return { kind: 'rejected_event', state: 'dead', reason: 'effect_invalid' }
+  if (event.recordWrites !== undefined && !areChangesStorable(event))
+    return { kind: 'rejected_event', state: 'dead', reason: 'effect_invalid' }
   if (isEmptyMessage(checked.message)) return { kind: 'rejected_event', state: 'ignored', reason: 'empty_message' }
   return { kind: 'message', event: { ...event, message: sanitizeMessage(checked.message) } }
 }

@@ -13,6 +13,7 @@ import { cleanName, cleanText } from '../lib/clean-text.ts'
 import { isPlainObject, truncateToBytes } from '../lib/index.ts'
 import type { Json, JsonObject } from '../lib/json-value.ts'
 import { secretQuery, secretValue } from '../lib/secret.ts'
+import { isFilePart } from '../turns/file-part.ts'
 
 const secretKey = /(token|secret|password|authorization|signature|credential|api_?key|cookie)/i
 /**
@@ -79,7 +80,7 @@ const maxNameLength = 80
 
 /** Anything larger, and whatever has files, is looked at before it is stored: is its sender admitted? */
 export function isHeavyMessage({ message }: InboundMessage, arrivedBytes: number): boolean {
-  return arrivedBytes > maxStrangerBytes || message.parts.some(isFilePartKind)
+  return arrivedBytes > maxStrangerBytes || message.parts.some(isFilePart)
 }
 
 export function trimStrangerMessage(event: InboundMessage): InboundMessage {
@@ -134,9 +135,9 @@ function shrinkParts(parts: readonly Part[]): { readonly parts: Part[]; readonly
   let left = maxStrangerBytes
   let isCut = false
   for (const part of parts) {
-    if (isFilePartKind(part)) {
+    if (isFilePart(part)) {
       fileCount += 1
-      if (files.length < maxNames) files.push(cleanFileLabel(part['name'] ?? part['mime']))
+      if (files.length < maxNames) files.push(cleanFileLabel(part.name ?? part.mime))
       continue
     }
     const small = shrinkPart(part, left)
@@ -165,12 +166,6 @@ function leftOutNoteParts({ files, more_files, is_text_cut }: OmittedContent): P
     ...names.map((name) => textPart(`[file ${name}: ${why}]`)),
     ...(is_text_cut ? [textPart(`[the rest of this message: ${why}]`)] : []),
   ]
-}
-
-type FilePart = Part & { readonly kind: 'file' | 'artifact' }
-
-function isFilePartKind(part: Part): part is FilePart {
-  return part.kind === 'file' || part.kind === 'artifact'
 }
 
 function cleanFileLabel(given: unknown): string {

@@ -32,11 +32,11 @@ const bidiControls = /[\u202a-\u202e\u2066-\u2069]/g
 /** One line without control and direction-changing characters, at most 256 UTF-16 units, cut between graphemes. */
 export function cleanName(name: string): string {
   const visible = name.replace(whiteSpaceControls, ' ').replace(otherControls, '').replace(bidiControls, '')
-  return cutAtGrapheme(cleanText(visible).trim(), maxNameLength).trimEnd()
+  const clean = cleanText(visible).trim()
+  return clean.length <= maxNameLength ? clean : cutAtGrapheme(clean, maxNameLength).trimEnd()
 }
 
 function cutAtGrapheme(text: string, limit: number): string {
-  if (text.length <= limit) return text
   let end = 0
   // Only the beginning is segmented: a megabyte of name must not cost a megabyte of work.
   for (const { index, segment } of new Intl.Segmenter('und').segment(text.slice(0, limit * 2))) {

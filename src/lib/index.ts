@@ -26,7 +26,7 @@ export {
 } from './crypto.ts'
 export { errorCode, GatewayError, isGatewayError } from './errors.ts'
 export { importOnNode } from './import-on-node.ts'
-export type { BoundedJson, JsonRefusal } from './json.ts'
+export type { BoundedJson, JsonRefusal, Misfit, Reading, WireRule } from './json.ts'
 export {
   arrayOrEmpty,
   asFields,
@@ -37,31 +37,17 @@ export {
   isPlainObject,
   jsonByteLength,
   maxJsonDepth,
+  misfit,
   ownField,
   parseBoundedJson,
   parseJson,
+  readWire,
   sortedJson,
   stableStringify,
   textList,
   toJson,
   toStorableJson,
   trimmedText,
-} from './json.ts'
-export type { Fields, Json, JsonObject } from './json-value.ts'
-export type { Log } from './log.ts'
-export { readOwnDocument } from './public-url-document.ts'
-export { createRateLimiter, type RateLimiter } from './rate-limiter.ts'
-export { readBody, readStream } from './read-body.ts'
-export type { Dial, DialRequest, SafeFetchDeps, TargetCheck, TargetRules } from './safe-fetch.ts'
-export { checkTarget, createSafeFetch, createUnpinnedFetch, isPublicAddress, tooLateError } from './safe-fetch.ts'
-export type { SafeFetch, SafeFetchResult } from './safe-fetch-port.ts'
-export { type Secret, secret } from './secret.ts'
-export { readServerSentEvents } from './sse.ts'
-export { rejectWhenAborted, settleWithin, sleep, withTimeout } from './time.ts'
-export type { Misfit, Reading, WireRule } from './wire-reader.ts'
-export {
-  misfit,
-  readWire,
   wireArray,
   wireBoolean,
   wireDefault,
@@ -77,4 +63,15 @@ export {
   wireStringMatching,
   wireStringOfLength,
   wireUnknown,
-} from './wire-reader.ts'
+} from './json.ts'
+export type { Fields, Json, JsonObject } from './json-value.ts'
+export type { Log } from './log.ts'
+export { readOwnDocument } from './public-url-document.ts'
+export { createRateLimiter, type RateLimiter } from './rate-limiter.ts'
+export { readBody, readStream } from './read-body.ts'
+export type { Dial, DialRequest, SafeFetchDeps, TargetCheck, TargetRules } from './safe-fetch.ts'
+export { checkTarget, createSafeFetch, createUnpinnedFetch, isPublicAddress, tooLateError } from './safe-fetch.ts'
+export type { SafeFetch, SafeFetchResult } from './safe-fetch-port.ts'
+export { type Secret, secret } from './secret.ts'
+export { readServerSentEvents } from './sse.ts'
+export { rejectWhenAborted, settleWithin, sleep, withTimeout } from './time.ts'

@@ -38,12 +38,10 @@ export async function settleWithin<Result, const Late>(
   ms: number,
   late: Late,
 ): Promise<Result | Late> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const end = new Promise<Late>((resolve) => {
-    timer = setTimeout(() => resolve(late), ms)
-  })
+  const tooLate = Promise.withResolvers<Late>()
+  const timer = setTimeout(tooLate.resolve, ms, late)
   try {
-    return await Promise.race([work, end])
+    return await Promise.race([work, tooLate.promise])
   } finally {
     clearTimeout(timer)
   }

@@ -98,7 +98,7 @@ function receivePlainWebhook(receiver: WebhookReceiver, incoming: IncomingMessag
   const head: RequestHead = { headers, receivedAt, from: receiver.sourceOf(incoming) }
   const screened = screenWebhookHeaders(receiver, at, head)
   if (screened !== undefined) {
-    sendWebhookAnswer(outgoing, errorAnswerToProblem(screened))
+    sendWebhookAnswer(outgoing, screened)
     return true
   }
   const chunks: Uint8Array[] = []
@@ -118,15 +118,16 @@ async function answerPlainWebhook(
   outgoing: ServerResponse,
 ): Promise<void> {
   try {
-    sendWebhookAnswer(outgoing, errorAnswerToProblem(await answerWebhook(receiver, at, request)))
+    sendWebhookAnswer(outgoing, await answerWebhook(receiver, at, request))
   } catch (error) {
     sendWebhookAnswer(outgoing, errorToAnswer(receiver, error))
   }
 }
 
 /** The head is written with the length in it and leaves with the body: one packet. */
-function sendWebhookAnswer(outgoing: ServerResponse, { status, headers, body }: TransportAnswer): void {
+function sendWebhookAnswer(outgoing: ServerResponse, answer: TransportAnswer): void {
   if (outgoing.headersSent || outgoing.destroyed) return
+  const { status, headers, body } = answer.status < 400 ? answer : errorAnswerToProblem(answer)
   if (body === undefined) outgoing.writeHead(status, { ...headers, 'content-length': 0 }).end()
   else outgoing.writeHead(status, { ...plainText, ...headers, 'content-length': Buffer.byteLength(body) }).end(body)
 }

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeAll, expect, test } from 'vitest'
-import { createFencedFetch, prepareFencedFetch } from '../../../src/node/fenced-fetch.ts'
+import { createFencedFetch, prepareFencedFetch } from '../../../src/node/runtime.ts'
 
 let server: Server | undefined
 
@@ -112,7 +112,7 @@ test('the fenced fetch sends a body in pieces once its first piece has left in t
 /** Asks with a body that is ready half a second after the connection, and may leave for one second. */
 const frozenSender = (url: string): string => `
 import { writeSync } from 'node:fs'
-import { createFencedFetch, prepareFencedFetch } from ${JSON.stringify(new URL('../../../src/node/fenced-fetch.ts', import.meta.url).href)}
+import { createFencedFetch, prepareFencedFetch } from ${JSON.stringify(new URL('../../../src/node/runtime.ts', import.meta.url).href)}
 await prepareFencedFetch()
 const mayLeave = (ageMs) => {
   writeSync(1, 'asked ')
