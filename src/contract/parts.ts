@@ -121,6 +121,19 @@ export function isKnownPart(part: Part): part is KnownPart {
   return knownKinds.has(part.kind)
 }
 
+/** A part that stands for bytes. */
+export type FilePart = Extract<KnownPart, { kind: 'file' | 'artifact' }>
+
+export function isFilePart(part: Part): part is FilePart {
+  return isKnownPart(part) && (part.kind === 'file' || part.kind === 'artifact')
+}
+
+/** Whether a part of any of them stands for a file. */
+export function containFiles(messages: Iterable<{ readonly parts: readonly Part[] } | undefined>): boolean {
+  for (const message of messages) if (message?.parts.some(isFilePart)) return true
+  return false
+}
+
 /** The parser to blame for a bad part: the union alone would only say that nothing matched. */
 export function partParserFor(kind: unknown): z.ZodType {
   return typeof kind === 'string' && knownKinds.has(kind) ? knownPartSchema : unknownPartSchema

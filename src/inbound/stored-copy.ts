@@ -9,11 +9,11 @@ import {
   type Part,
   textPart,
 } from '../contract/index.ts'
+import { isFilePart } from '../contract/parts.ts'
 import { cleanName, cleanText } from '../lib/clean-text.ts'
 import { isPlainObject, truncateToBytes } from '../lib/index.ts'
 import type { Json, JsonObject } from '../lib/json-value.ts'
 import { secretQuery, secretValue } from '../lib/secret.ts'
-import { isFilePart } from '../turns/file-part.ts'
 
 const secretKey = /(token|secret|password|authorization|signature|credential|api_?key|cookie)/i
 /**

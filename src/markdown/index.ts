@@ -2,6 +2,7 @@
 // the tree is cut into pieces a platform takes, and each platform has its renderer.
 
 // The tree in pieces a platform accepts
+export type { FilePart } from '../contract/parts.ts'
 export { chunkTree, type Fit, sumOfBlocks } from './chunk.ts'
 export { chunkText, cutPoint } from './chunk-text.ts'
 // The tree as HTML of few tags, and words inside HTML that we write ourselves
@@ -18,7 +19,6 @@ export { plainTree } from './plain-tree.ts'
 // A reply as plain text, as it was written or from the tree
 // A reply as one tree
 export {
-  type FilePart,
   type Policy,
   partsText,
   plainText,

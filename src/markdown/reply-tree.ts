@@ -1,6 +1,7 @@
 // A reply as one tree: every kind of part in reading order, then what its status says.
 
 import { isKnownPart, type KnownPart, type NormalizedResponse, type Part } from '../contract/index.ts'
+import { type FilePart, isFilePart } from '../contract/parts.ts'
 import { say } from '../locales/say.ts'
 import { chunkTree } from './chunk.ts'
 import { htmlToText } from './html-to-text/html-to-text.ts'
@@ -33,10 +34,6 @@ export function replyFiles(reply: NormalizedResponse): readonly FilePart[] {
 
 function isShownAsFiles(reply: NormalizedResponse, { showsFiles }: ReplyTreeOptions): boolean {
   return showsFiles === false && replyFiles(reply).length > 0
-}
-
-function isFilePart(part: Part): part is FilePart {
-  return isKnownPart(part) && (part.kind === 'file' || part.kind === 'artifact')
 }
 
 function partBlocks(part: Part, options: ReplyTreeOptions): readonly Block[] {
@@ -85,9 +82,6 @@ function textParagraph(words: string): Block {
 }
 
 // Parts that are no text, as one line of it.
-
-/** A part whose bytes a channel may send. */
-export type FilePart = Extract<KnownPart, { readonly kind: 'file' | 'artifact' }>
 
 function fileLine(part: FilePart): string {
   if (part.kind === 'file') return say('file.shown', { about: nameAndSizeSuffix(part.name ?? part.mime, part.size) })

@@ -2,17 +2,15 @@
 
 import type { AgentContext } from '../agents/context.ts'
 import type { KnownPart, NormalizedResponse, Part } from '../contract/index.ts'
+import { type FilePart, isFilePart } from '../contract/parts.ts'
 import type { AttachmentService, IncomingFile, StoreOutcome } from '../files/attachment.ts'
 import { GatewayError, isGatewayError } from '../lib/errors.ts'
 import type { Json } from '../lib/json-value.ts'
 import { errorLogFields, type Log } from '../lib/log.ts'
 import { say } from '../locales/say.ts'
-
 import {
   base64ToStream,
   deriveAttachmentId,
-  type FilePart,
-  isFilePart,
   listAttachmentIds,
   toMissingFileText,
   toStoredPart,

@@ -1,29 +1,11 @@
 // File parts of messages: how they are made, and the text that stands where a file could not be had.
 
-import {
-  type InboundEvent,
-  type InboundMessage,
-  isKnownPart,
-  type KnownPart,
-  type Part,
-  textPart,
-} from '../contract/index.ts'
+import { type InboundEvent, type InboundMessage, type KnownPart, type Part, textPart } from '../contract/index.ts'
+import { containFiles, type FilePart, isFilePart } from '../contract/parts.ts'
 import type { AttachmentDescriptor } from '../files/attachment.ts'
 import { cleanName } from '../lib/clean-text.ts'
 import { decodeBase64, stableStringify } from '../lib/index.ts'
 import type { Json } from '../lib/json-value.ts'
-export type FilePart = Extract<KnownPart, { kind: 'file' | 'artifact' }>
-
-export function isFilePart(part: Part): part is FilePart {
-  return isKnownPart(part) && (part.kind === 'file' || part.kind === 'artifact')
-}
-
-/** Whether a part of any of them stands for a file. */
-export function containFiles(messages: Iterable<{ readonly parts: readonly Part[] } | undefined>): boolean {
-  for (const message of messages) if (message?.parts.some(isFilePart)) return true
-  return false
-}
-
 export function hasFiles(event: InboundEvent): event is InboundMessage {
   return event.kind === 'message' && containFiles([event.message])
 }

@@ -3,6 +3,7 @@ import type { AgentContext } from '../agents/context.ts'
 import type { SourcedFile } from '../contract/channel.ts'
 import type { InboundEvent, InboundMessage, KnownPart, NormalizedMessage, OpenedFile, Part } from '../contract/index.ts'
 import type { HistoricalMessage } from '../contract/message.ts'
+import { containFiles, type FilePart, isFilePart } from '../contract/parts.ts'
 import type { AgentFiles } from '../contract/remote-agent.ts'
 import type { StoredMessage } from '../db/turn-rows.ts'
 import type {
@@ -14,14 +15,10 @@ import type {
 } from '../files/attachment.ts'
 import { GatewayError, isGatewayError } from '../lib/errors.ts'
 import type { Json, JsonObject } from '../lib/json-value.ts'
-
 import {
   base64ToStream,
-  containFiles,
   deriveAttachmentId,
-  type FilePart,
   hasFiles,
-  isFilePart,
   listAttachmentIds,
   noLongerThere,
   toMissingFileText,
