@@ -7,21 +7,14 @@
 import type { WatchResult } from './contract/adapter.ts'
 import type { InboundMessage, RawRequest, RejectReason } from './contract/index.ts'
 import type { WorkerLoopName } from './contract/metrics.ts'
-import type { AcceptResult } from './contract/results.ts'
+import type { AcceptResult, ReceiveResult } from './contract/results.ts'
 import type { Db } from './db/client.ts'
 import type { Resubmission } from './db/receipts.ts'
 import { fireDueTimers } from './db/transcripts.ts'
 import { readMsUntilNextDue } from './db/turns.ts'
 import type { GatewayDeps } from './gateway/deps.ts'
 import { type Asked, type Done, runChannelOperation } from './inbound/channel-operations.ts'
-import {
-  acceptMessages,
-  logRejectedRequest,
-  type Received,
-  receive,
-  resubmitEvent,
-  waitForAnswer,
-} from './inbound/receive.ts'
+import { acceptMessages, logRejectedRequest, receive, resubmitEvent, waitForAnswer } from './inbound/receive.ts'
 import { createSenderLimits } from './inbound/sender-limits.ts'
 import { type RequestTrace, startRequestTrace } from './inbound/store-events.ts'
 import type { JsonObject } from './lib/json-value.ts'
@@ -34,7 +27,7 @@ import { createWorkers, type DrainOptions } from './turns/workers.ts'
 export type Gateway = {
   readonly connections: readonly GatewayConnection[]
   /** `isPulled`: the gateway fetched it itself. */
-  readonly receive: (at: GatewayConnection, request: RawRequest, isPulled?: boolean) => Promise<Received>
+  readonly receive: (at: GatewayConnection, request: RawRequest, isPulled?: boolean) => Promise<ReceiveResult>
   /** The same in pieces, for channels that answer their own requests. */
   readonly enter: (traceparent: string | undefined) => RequestTrace
   readonly take: (

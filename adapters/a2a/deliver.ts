@@ -3,7 +3,7 @@
 import type {
   Attempt,
   ChannelDeps,
-  DeliveryOutcome,
+  DeliveryResult,
   PushConfig,
   TaskService,
   TaskSnapshot,
@@ -36,7 +36,7 @@ export async function deliverPush(
   deps: PushDeps,
   { push: { taskId, configId, state, at } }: PushCall,
   attempt: Attempt,
-): Promise<DeliveryOutcome> {
+): Promise<DeliveryResult> {
   const [receiver, snapshot] = await Promise.all([deps.push.receiver(taskId, configId), deps.push.reported(taskId)])
   if (receiver === undefined || snapshot === undefined) return { kind: 'refused', reason: 'push_nobody_to_tell' }
   const origins = allowedPushOrigins(receiver.url, deps.allow)
@@ -105,7 +105,7 @@ async function toPushOutcome(
   { push }: PushDeps,
   outcome: SafeFetchResult,
   { taskId, id }: PushConfig,
-): Promise<DeliveryOutcome> {
+): Promise<DeliveryResult> {
   if (outcome.kind === 'refused') return { kind: 'refused', reason: `push_${outcome.reason}` }
   if (outcome.kind === 'failed') return { kind: 'retry', reason: `push_${outcome.reason}` }
   const { status, headers, body } = outcome.response
@@ -169,7 +169,7 @@ export async function appendAnswerToRunLog(
   runLog: NonNullable<ChannelDeps['runLog']>,
   call: A2aCall,
   attempt: Attempt,
-): Promise<DeliveryOutcome> {
+): Promise<DeliveryResult> {
   if (attempt.runId === undefined) return { kind: 'refused', reason: 'no_run_to_answer' }
   try {
     await runLog.append(attempt.runId, attempt.clientId, call.event)

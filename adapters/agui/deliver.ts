@@ -1,12 +1,12 @@
 // Delivers by appending to the run's log, under a key that makes repeating it harmless.
-import type { Attempt, ChannelDeps, DeliveryOutcome } from '../../src/contract/index.ts'
+import type { Attempt, ChannelDeps, DeliveryResult } from '../../src/contract/index.ts'
 import type { AguiCall } from './wire.ts'
 
 export async function deliverAgui(
   runLog: NonNullable<ChannelDeps['runLog']>,
   call: AguiCall,
   attempt: Attempt,
-): Promise<DeliveryOutcome> {
+): Promise<DeliveryResult> {
   if (attempt.runId === undefined) return { kind: 'refused', reason: 'no_run_to_answer' }
   try {
     await runLog.append(attempt.runId, attempt.clientId, call.event)

@@ -1,6 +1,6 @@
 // Files at Slack: opened with the bot's token, which goes to Slack's own file hosts and nowhere else, and uploaded.
 import * as z from 'zod'
-import type { ChannelDeps, DeliveryOutcome, OpenedFile } from '../../src/contract/index.ts'
+import type { ChannelDeps, DeliveryResult, OpenedFile } from '../../src/contract/index.ts'
 import { createUnpinnedFetch, type JsonObject, type SafeFetch, type Secret } from '../../src/lib/index.ts'
 import { allowedFileOrigins, type SlackSettings } from './config.ts'
 import type { CallWebApi, SlackTokenLookup, WebApiAnswer } from './deliver/web-api.ts'
@@ -114,7 +114,7 @@ type UploadDeps = {
   readonly send: (method: string, args: Readonly<Record<string, unknown>>) => Promise<WebApiAnswer>
 }
 
-export async function uploadFile(means: UploadDeps, call: UploadCall, signal: AbortSignal): Promise<DeliveryOutcome> {
+export async function uploadFile(means: UploadDeps, call: UploadCall, signal: AbortSignal): Promise<DeliveryResult> {
   const bytes = await readStoredFile(means.deps, call.file.attachment)
   if (!(bytes instanceof Uint8Array)) return bytes
   const name = call.file.name.replace(/[\u0000-\u001f\u007f]/g, '_')
@@ -138,7 +138,7 @@ export async function uploadFile(means: UploadDeps, call: UploadCall, signal: Ab
 async function readStoredFile(
   { files }: Pick<ChannelDeps, 'files'>,
   attachment: string,
-): Promise<Uint8Array<ArrayBuffer> | DeliveryOutcome> {
+): Promise<Uint8Array<ArrayBuffer> | DeliveryResult> {
   const source = await Promise.resolve(files?.open(attachment)).catch(() => null)
   if (source === null) return { kind: 'retry', reason: 'file_unavailable' }
   if (source === undefined) return { kind: 'refused', reason: 'file_gone' }
@@ -161,7 +161,7 @@ async function putUploadBytes(
   url: string,
   body: Uint8Array<ArrayBuffer>,
   signal: AbortSignal,
-): Promise<DeliveryOutcome | undefined> {
+): Promise<DeliveryResult | undefined> {
   if (!URL.canParse(url) || !allowedFileOrigins(settings).includes(new URL(url).origin)) {
     return { kind: 'refused', reason: 'upload_host_not_allowed' }
   }

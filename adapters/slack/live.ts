@@ -1,7 +1,7 @@
 // Live messages on Slack: a native stream in a thread, else a message that is edited. One message either way: a stream that nears
 // its end is stopped and then edited, so nothing continues in another message.
 
-import type { DeliveryOutcome, FrameOutcome, LiveFrame, LiveVerbs } from '../../src/contract/index.ts'
+import type { DeliveryResult, FrameOutcome, LiveFrame, LiveVerbs } from '../../src/contract/index.ts'
 import type { JsonObject } from '../../src/lib/index.ts'
 import { streamTree } from '../../src/markdown/index.ts'
 import type { LiveState, OutboundDeps, WebApiAnswer } from './deliver/web-api.ts'
@@ -54,14 +54,14 @@ function openLiveMessage({ withoutStreams }: LiveState, to: SlackReplyTo, text: 
 type StartDeps = {
   readonly send: Send
   readonly live: LiveState
-  readonly post: (call: Extract<SlackCall, { method: 'chat.postMessage' }>) => Promise<DeliveryOutcome>
+  readonly post: (call: Extract<SlackCall, { method: 'chat.postMessage' }>) => Promise<DeliveryResult>
 }
 
 /** Where there are no streams the words are posted; the refusal has shown nothing. */
 export async function startLiveMessage(
   { send, live, post }: StartDeps,
   call: Extract<SlackCall, { method: 'chat.startStream' }>,
-): Promise<DeliveryOutcome> {
+): Promise<DeliveryResult> {
   const { channel, thread_ts, team_id, markdown_text } = call.payload
   const payload = { ...liveMessage(markdown_text), channel, thread_ts, ...(team_id === undefined ? {} : { team_id }) }
   const posting = { method: 'chat.postMessage', account: call.account, payload } as const
@@ -140,7 +140,7 @@ export async function finishSlackLiveMessage(
   { payload, account }: Extract<SlackCall, { method: 'chat.postMessage' }>,
   reference: string,
   live: LiveState,
-): Promise<DeliveryOutcome | undefined> {
+): Promise<DeliveryResult | undefined> {
   const { thread_ts, ...rest } = payload
   const to = { channel: payload.channel, ...(payload.team_id === undefined ? {} : { team_id: payload.team_id }) }
   const mayStream =

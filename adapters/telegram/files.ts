@@ -2,7 +2,7 @@
 // this file.
 import { type Api, GrammyError, InputFile } from 'grammy/web'
 import * as z from 'zod'
-import type { DeliveryOutcome, FileSource, OpenedFile } from '../../src/contract/index.ts'
+import type { DeliveryResult, FileSource, OpenedFile } from '../../src/contract/index.ts'
 import { createUnpinnedFetch, type JsonObject, type SafeFetch } from '../../src/lib/index.ts'
 import type { TelegramSettings } from './config.ts'
 import { type ClientSignal, createBotApi, toClientSignal } from './deliver/bot-api.ts'
@@ -112,7 +112,7 @@ type OpenedUpload = { readonly kind: 'file'; readonly file: InputFile; readonly 
 export async function openUpload(
   call: FileCall | AlbumCall,
   files: FileSource | undefined,
-): Promise<Upload | DeliveryOutcome> {
+): Promise<Upload | DeliveryResult> {
   const wanted = call.method === 'sendMediaGroup' ? call.files : [call.file]
   const opened: OpenedUpload[] = []
   const closeOpenedFiles = async (): Promise<void> => void (await Promise.all(opened.map((each) => each.end())))
@@ -140,7 +140,7 @@ export async function openUpload(
 async function openStoredUpload(
   { attachment, name }: FileCall['file'],
   files: FileSource | undefined,
-): Promise<OpenedUpload | DeliveryOutcome> {
+): Promise<OpenedUpload | DeliveryResult> {
   const source = await Promise.resolve(files?.open(attachment)).catch(() => null)
   if (source === null) return { kind: 'retry', reason: 'file_unavailable' }
   if (source === undefined) return { kind: 'refused', reason: 'file_gone' }

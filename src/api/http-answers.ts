@@ -1,9 +1,8 @@
 // HTTP status codes and problem details (RFC 9457) of every outcome, as tables. No status number stands anywhere else.
 import * as z from 'zod'
 import { bearerChallenge, bearerErrorCode } from '../contract/caller.ts'
-import type { RejectReason, TransportAnswer } from '../contract/index.ts'
+import type { ReceiveResult, RejectReason, TransportAnswer } from '../contract/index.ts'
 import type { SignedUrlCode } from '../files/attachment.ts'
-import type { Received } from '../inbound/receive.ts'
 import type { ErrorCode } from '../lib/errors.ts'
 
 const rejectionStatuses: Readonly<
@@ -151,7 +150,7 @@ const spent = {
 } as const
 
 /** The answer to a webhook. A stored event is a success whatever it held: delivering it again would change nothing. */
-export function webhookAnswer(received: Received): TransportAnswer {
+export function webhookAnswer(received: ReceiveResult): TransportAnswer {
   switch (received.kind) {
     case 'handshake':
       return received.answer
@@ -190,7 +189,7 @@ export function webhookAnswer(received: Received): TransportAnswer {
 }
 
 /** The same for a request that waits for an answer: here no platform delivers again by itself, so bad input is the caller's. */
-export function waitRefusedAnswer(received: Received): TransportAnswer | undefined {
+export function waitRefusedAnswer(received: ReceiveResult): TransportAnswer | undefined {
   if (received.kind === 'unreadable')
     return errorAnswer(400, received.reason, received.remedy ?? 'correct the request body and send it again')
   if (received.kind === 'rejected_event') return errorAnswer(422, received.reason, received.remedy)

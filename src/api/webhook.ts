@@ -1,8 +1,7 @@
 // Answers webhooks and other inbound requests once their body is read: received by the gateway, and the result as an answer. The
 // same for every ingress.
 
-import type { ListenResult, RawRequest, RequestHead, TransportAnswer } from '../contract/index.ts'
-import type { Received } from '../inbound/receive.ts'
+import type { RawRequest, ReceiveResult, RequestHead, TransportAnswer } from '../contract/index.ts'
 import { isGatewayError } from '../lib/errors.ts'
 import { errorLogFields } from '../lib/log.ts'
 import type { GatewayConnection } from '../turns/gateway-connection.ts'
@@ -53,7 +52,7 @@ export async function answerWebhook(
 }
 
 /** What is stored may be answered by the adapter, whatever became of it; the rest by the table. */
-export function receivedAnswer({ adapter }: GatewayConnection, received: Received): TransportAnswer {
+export function receivedAnswer({ adapter }: GatewayConnection, received: ReceiveResult): TransportAnswer {
   const isKept = received.kind === 'stored' || received.kind === 'rejected_event'
   return (isKept ? adapter.acknowledge?.(received.acceptances, undefined) : undefined) ?? webhookAnswer(received)
 }
@@ -63,7 +62,7 @@ export async function receiveRawRequest(
   deps: Pick<AppDeps, 'gateway' | 'rejections'>,
   at: GatewayConnection,
   arrival: RawRequest,
-): Promise<Received> {
+): Promise<ReceiveResult> {
   const received = await deps.gateway.receive(at, arrival)
   if (received.kind === 'rejected' || received.kind === 'limited' || received.kind === 'spent') {
     const { reason, trace } = received
@@ -93,40 +92,11 @@ export async function deliverInbound(
   deps: Pick<AppDeps, 'gateway' | 'rejections'>,
   at: GatewayConnection,
   arrival: RawRequest,
-): Promise<ListenResult> {
+): Promise<ReceiveResult> {
   try {
-    return toListenResult(await receiveRawRequest(deps, at, arrival))
+    return await receiveRawRequest(deps, at, arrival)
   } catch (error) {
-    if (isGatewayError(error, 'storage_refused_row')) return { kind: 'unreadable', reason: error.code }
+    if (isGatewayError(error, 'storage_refused_row')) return { kind: 'unreadable', reason: error.code, acceptances: [] }
     return { kind: 'later', reason: isGatewayError(error) ? error.code : 'internal' }
-  }
-}
-
-function toListenResult(received: Received): ListenResult {
-  switch (received.kind) {
-    case 'stored':
-      return {
-        kind: 'stored',
-        acceptances: received.acceptances,
-        ...(received.isUnproven === true ? { isUnproven: true } : {}),
-      }
-    case 'spent':
-      return { kind: 'spent', reason: received.reason, trace: received.trace, isUnproven: received.isUnproven }
-    case 'handshake':
-      // The adapter that delivered it may have a client to answer.
-      return { kind: 'rejected', reason: 'malformed_request', answer: received.answer }
-    case 'limited': {
-      const { reason, trace } = received
-      return { kind: 'later', reason, trace, answer: webhookAnswer(received) }
-    }
-    case 'rejected':
-    case 'later':
-      return { kind: received.kind, reason: received.reason, trace: received.trace }
-    case 'rejected_event': {
-      const who = received.isUnproven === true ? { isUnproven: true } : {}
-      return { kind: received.kind, reason: received.reason, ...who }
-    }
-    case 'unreadable':
-      return { kind: received.kind, reason: received.reason }
   }
 }

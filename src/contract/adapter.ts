@@ -23,7 +23,7 @@ import type {
 } from './optional-verbs.ts'
 import type { ProbeRequest, ProbeResult } from './probe.ts'
 import type { NormalizedResponse } from './response.ts'
-import type { AcceptResult, DeliveryOutcome, LookupOutcome, TransportAnswer, VerifyResult } from './results.ts'
+import type { AcceptResult, DeliveryResult, LookupResult, TransportAnswer, VerifyResult } from './results.ts'
 
 /** Verify and normalize together: a verdict, and for a verified event what it says. */
 export type ReceiveResult =
@@ -110,7 +110,7 @@ export interface OptionalVerbs {
   /** What stands in the document of an agent's address. */
   readonly webfinger?: WebFinger | undefined
   /** Looks up whether a call whose outcome is unknown has arrived, where `capabilities.idempotentSend` is `lookup`. */
-  reconcile?(call: JsonObject, attempt: Attempt): Promise<LookupOutcome>
+  reconcile?(call: JsonObject, attempt: Attempt): Promise<LookupResult>
   /** Shows a reply while it grows. */
   readonly live?: LiveVerbs | undefined
   /** How inbound events come where they do not come as webhooks. */
@@ -194,7 +194,7 @@ export interface AdapterDefinition<Payload, Call extends JsonObject> extends Opt
    * One call to one request with `attempt.signal`, and its answer to an outcome. It follows no redirect. What it
    * throws counts as `unknown`.
    */
-  deliver(call: Call, attempt: Attempt): Promise<DeliveryOutcome>
+  deliver(call: Call, attempt: Attempt): Promise<DeliveryResult>
   /** Where several conversations share what `limits.conversation` grants: the name of what they share. Pure. */
   limitedBy?(call: Call): string | undefined
   /** The call with a line below its words where there is room for it, as an edit of the message it became. Pure. */
@@ -220,7 +220,7 @@ export interface Adapter extends OptionalVerbs {
     mayNotify?: ReadonlySet<string>,
     hasLive?: boolean,
   ): readonly RenderedCall[]
-  deliver(call: JsonObject, attempt: Attempt): Promise<DeliveryOutcome>
+  deliver(call: JsonObject, attempt: Attempt): Promise<DeliveryResult>
   limitedBy(call: JsonObject): string | undefined
   readonly withLine: ((call: JsonObject, words: string) => JsonObject) | undefined
 }

@@ -77,7 +77,6 @@ export type {
   AncestorMessage,
   AncestorsRequest,
   FrameOutcome,
-  ListenResult,
   LiveFrame,
   LiveVerbs,
   OpenedFile,
@@ -101,8 +100,9 @@ export type { Records, RecordWrite } from './records.ts'
 export type { AgentReply, RemoteAgent, RemoteCallContext } from './remote-agent.ts'
 export type { NormalizedResponse } from './response.ts'
 export type {
-  DeliveryOutcome,
-  LookupOutcome,
+  DeliveryResult,
+  LookupResult,
+  ReceiveResult,
   RejectReason,
   TransportAnswer,
   VerifyResult,

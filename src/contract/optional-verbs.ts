@@ -5,7 +5,7 @@ import type { JsonObject } from '../lib/json-value.ts'
 import type { Connection, IgnoredEvent, InboundMessage, RawRequest, RequestSource } from './inbound-event.ts'
 import type { NormalizedMessage } from './message.ts'
 import type { KnownPart } from './parts.ts'
-import type { AcceptResult, RejectReason, TransportAnswer } from './results.ts'
+import type { AcceptResult, ReceiveResult, RejectReason } from './results.ts'
 
 /**
  * A path beside `/hooks/{channel}/{connection}`; `watch` keeps the request open until the run has its answer, `serve` leaves the
@@ -50,7 +50,7 @@ export interface ServeContext {
   /** Accepts what the adapter has verified and read: stored in one commit when this resolves. */
   accept(messages: readonly InboundMessage[]): Promise<readonly AcceptResult[]>
   /** Verify, normalize and accept, as for a webhook: for a request whose body is an inbound event. Resolves when what was taken is committed. */
-  receive(arrival: RawRequest): Promise<ListenResult>
+  receive(arrival: RawRequest): Promise<ReceiveResult>
   /** A rejected caller gets a trace id to ask by; nothing else of theirs is kept. */
   logRejection(reason: RejectReason): string
   /** Something broke: it is written down, and the caller is given a trace id to ask by and nothing else. */
@@ -69,27 +69,10 @@ export type FollowRequest = {
 
 // Ingress: an adapter delivers inbound events by itself, from a port or a request of its own protocol, and is told what to answer.
 
-/**
- * What a caller is answered with. `later`: the same may be taken in a while; the others will never be. `trace`: the id by which a
- * rejected caller can ask.
- */
-export type ListenResult =
-  | { readonly kind: 'stored'; readonly acceptances: readonly AcceptResult[]; readonly isUnproven?: boolean }
-  | {
-      /** `spent`: the day's share of those who are not admitted is used up, or there is too little room for them. */
-      readonly kind: 'rejected' | 'later' | 'rejected_event' | 'unreadable' | 'spent'
-      readonly reason: string
-      /** Nothing proved who sent it. */
-      readonly isUnproven?: boolean
-      readonly trace?: string
-      /** What the adapter's own rules answer, for a protocol that has statuses. */
-      readonly answer?: TransportAnswer
-    }
-
 /** What a listener is given. */
 export interface IngressContext {
   /** Verify, normalize and accept. Resolves when what was taken is committed; a fault on our side is `later`. */
-  receive(arrival: RawRequest): Promise<ListenResult>
+  receive(arrival: RawRequest): Promise<ReceiveResult>
 }
 
 /** A listener that is open. `address`: where, as people write it. */

@@ -72,8 +72,49 @@ export type AcceptResult =
   | { readonly kind: 'stale'; readonly inboxId: string }
   | { readonly kind: 'refused'; readonly reason: string }
 
+/** Receiving: what became of one request, whichever way it came in (webhook, poll, socket, SMTP). `trace`: a refused sender can ask by it. */
+export type ReceiveResult =
+  /** `isUnproven`: nothing proves who sent it. */
+  | { readonly kind: 'stored'; readonly acceptances: readonly AcceptResult[]; readonly isUnproven?: boolean }
+  /** Kept as ignored, with why; coming again would change nothing. */
+  | {
+      readonly kind: 'rejected_event'
+      readonly reason: string
+      readonly remedy: string
+      readonly isUnproven?: boolean
+      readonly acceptances: readonly AcceptResult[]
+    }
+  /** Kept as dead, with why. */
+  | {
+      readonly kind: 'unreadable'
+      readonly reason: string
+      readonly remedy?: string
+      readonly acceptances: readonly AcceptResult[]
+    }
+  | { readonly kind: 'handshake'; readonly answer: TransportAnswer }
+  /** Its origin was not proven: nothing was kept. */
+  | { readonly kind: 'rejected'; readonly reason: RejectReason; readonly challenge?: string; readonly trace: string }
+  /** Nothing was kept: it has to come again. */
+  | { readonly kind: 'later'; readonly reason: string; readonly trace?: string }
+  /** More than strangers may send at once. `isDropped`: it was acknowledged, since its platform would hold up or stop the others. */
+  | {
+      readonly kind: 'limited'
+      readonly reason: string
+      readonly seconds: number
+      readonly isDropped: boolean
+      readonly trace: string
+    }
+  /** The day's share of people who are not admitted is used up, or there is too little room for them: nothing was kept. */
+  | {
+      readonly kind: 'spent'
+      readonly reason: 'strangers_spent' | 'disk_low'
+      readonly isUnproven: boolean
+      readonly retryAfterSeconds: number
+      readonly trace: string
+    }
+
 /** Delivery: what a vendor call came to. Unknown is its own case: repeating may double, dropping may lose. */
-export type DeliveryOutcome =
+export type DeliveryResult =
   /** `name`: what the conversation is called there from now on, too, where the vendor gave the message a name of its own. */
   | { readonly kind: 'delivered'; readonly vendorId?: string; readonly name?: string }
   | {
@@ -86,7 +127,7 @@ export type DeliveryOutcome =
   | { readonly kind: 'unknown'; readonly reason: string }
 
 /** Reconciling an unknown send by looking it up at the vendor. */
-export type LookupOutcome =
+export type LookupResult =
   | { readonly kind: 'found'; readonly vendorId: string }
   | { readonly kind: 'absent' }
   /** `afterMs`: the vendor wants to be asked again no sooner. */

@@ -1,9 +1,9 @@
 // Receives a request: verify, normalize, accept. Ends with stored rows; only then may the transport be answered.
 
 import type { WatchResult } from '../contract/adapter.ts'
-import type { InboundEvent, InboundMessage, RawRequest, RejectReason, TransportAnswer } from '../contract/index.ts'
+import type { InboundEvent, InboundMessage, RawRequest, RejectReason } from '../contract/index.ts'
 import type { Meter } from '../contract/metrics.ts'
-import type { AcceptResult } from '../contract/results.ts'
+import type { AcceptResult, ReceiveResult } from '../contract/results.ts'
 import type { Db } from '../db/client.ts'
 import type { Resubmission } from '../db/receipts.ts'
 import { findReceipt, findRejectedEvent, markEventRedriven, resubmitMessage } from '../db/receipts.ts'
@@ -36,39 +36,6 @@ import {
 } from './store-events.ts'
 import { maxStrangerBytes } from './stored-copy.ts'
 
-export type Received =
-  /** `trace`: the id by which a rejected sender can ask. */
-  | { readonly kind: 'rejected'; readonly reason: RejectReason; readonly challenge?: string; readonly trace: string }
-  | { readonly kind: 'handshake'; readonly answer: TransportAnswer }
-  /** More than strangers may send at once. `isDropped`: it was acknowledged, since its platform would hold up or stop the others. */
-  | {
-      readonly kind: 'limited'
-      readonly reason: string
-      readonly seconds: number
-      readonly isDropped: boolean
-      readonly trace: string
-    }
-  /** Nothing was kept: it has to come again. */
-  | { readonly kind: 'later'; readonly reason: string; readonly trace: string }
-  /** Kept as ignored, with why; coming again would change nothing. */
-  | {
-      readonly kind: 'rejected_event'
-      readonly reason: string
-      readonly remedy: string
-      readonly isUnproven?: boolean
-      readonly acceptances: readonly AcceptResult[]
-    }
-  | {
-      readonly kind: 'unreadable'
-      readonly reason: string
-      readonly remedy?: string
-      readonly acceptances: readonly AcceptResult[]
-    }
-  /** `isUnproven`: nothing proves who sent it. */
-  | { readonly kind: 'stored'; readonly acceptances: readonly AcceptResult[]; readonly isUnproven?: boolean }
-  /** Nothing was kept: people who are not admitted have had their share of the day, or there is too little room for them. */
-  | (Spent & { readonly trace: string })
-
 type ReceiveDeps = ReceiveServices & { readonly senderLimits: SenderLimits }
 
 /** `isPulled`: we fetched it ourselves, and no sender can be told to bring it later. */
@@ -77,7 +44,7 @@ export async function receive(
   at: GatewayConnection,
   request: RawRequest,
   isPulled = false,
-): Promise<Received> {
+): Promise<ReceiveResult> {
   const entry = startRequestTrace(deps, request.headers['traceparent'])
   try {
     return await verifyRequest(deps, at, request, { entry, isPulled })
@@ -139,7 +106,7 @@ function reportOverLimit(
   at: GatewayConnection,
   spent: Spent,
   { trace }: RequestTrace,
-): Extract<Received, Spent> {
+): Extract<ReceiveResult, { kind: 'spent' }> {
   deps.meter.received(at.key, 'spent', spent.reason)
   return { ...spent, trace }
 }
@@ -149,7 +116,7 @@ async function verifyRequest(
   at: GatewayConnection,
   request: RawRequest,
   { entry, isPulled }: { readonly entry: RequestTrace; readonly isPulled: boolean },
-): Promise<Received> {
+): Promise<ReceiveResult> {
   // For every sender: what is left of the disk is for what has been taken already.
   if (isOpenToAnyone(at) && (await deps.room?.()) === 'full') {
     deps.meter.received(at.key, 'later', 'storage_full')
@@ -199,7 +166,7 @@ async function applySenderLimits(
   at: GatewayConnection,
   events: readonly InboundEvent[],
   { entry, isPulled }: { readonly entry: RequestTrace; readonly isPulled: boolean },
-): Promise<Received | undefined> {
+): Promise<ReceiveResult | undefined> {
   const mayComeLater = at.adapter.capabilities.redelivers === true || answersEachRequest(at)
   // What comes again by itself waits where it is fetched from: it is fetched no faster than it is taken.
   if (isPulled && mayComeLater) return undefined
@@ -215,7 +182,7 @@ async function storeVerifiedEvents(
   at: GatewayConnection,
   request: RawRequest,
   { events, entry }: { readonly events: readonly InboundEvent[]; readonly entry: RequestTrace },
-): Promise<Received> {
+): Promise<ReceiveResult> {
   const { byteLength } = request.bytes
   // Most messages are small and have no file, and what needs no waiting is not waited for: each wait is a round through the
   // runtime's queue.

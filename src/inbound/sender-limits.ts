@@ -15,6 +15,7 @@ import {
   type Sender,
   verifiedSender,
 } from '../contract/index.ts'
+import type { ReceiveResult } from '../contract/results.ts'
 import { readCallerAccess } from '../db/caller-access.ts'
 import type { Db } from '../db/client.ts'
 import { isAdmittedPerson } from '../db/known-people.ts'
@@ -43,13 +44,7 @@ export type Judged =
     }
   | Spent
 
-/** The day's share of people who are not admitted is used up, or there is too little room on the disk for them. */
-export type Spent = {
-  readonly kind: 'spent'
-  readonly reason: 'strangers_spent' | 'disk_low'
-  readonly isUnproven: boolean
-  readonly retryAfterSeconds: number
-}
+export type Spent = Omit<Extract<ReceiveResult, { kind: 'spent' }>, 'trace'>
 
 /** When a sender may try again after the disk was low. */
 const roomSeconds = 600

@@ -1,7 +1,7 @@
 // Pull sources (polling, sockets, mailboxes): for each connection that pulls, one process holds the lease, hands over what came,
 // and moves the cursor only when all of it is committed.
 
-import type { RawRequest, TransportAnswer } from '../contract/index.ts'
+import type { RawRequest, ReceiveResult, TransportAnswer } from '../contract/index.ts'
 import type { Db } from '../db/client.ts'
 import { claimSource, releaseSource, renewSource, type SourceHold, storeSourceCursor } from '../db/sources.ts'
 import { GatewayError, isGatewayError } from '../lib/errors.ts'
@@ -10,7 +10,6 @@ import { sleep } from '../lib/time.ts'
 import { backoffMs } from '../outbound/settle.ts'
 import type { GatewayConnection } from '../turns/gateway-connection.ts'
 import type { TurnPolicy } from '../turns/turn-policy.ts'
-import type { Received } from './receive.ts'
 
 /** `standby`: another process pulls. `failing`: it is tried again; nothing of it was acknowledged. */
 export type SourceState = {
@@ -116,8 +115,8 @@ async function runSource(deps: SourcesDeps, at: GatewayConnection, { stop, repor
 
 /** What the edge brings: the way in, and what a transport is answered. */
 type SourceHands = {
-  readonly receive: (at: GatewayConnection, request: RawRequest) => Promise<Received>
-  readonly answerOf: (at: GatewayConnection, received: Received) => TransportAnswer
+  readonly receive: (at: GatewayConnection, request: RawRequest) => Promise<ReceiveResult>
+  readonly answerOf: (at: GatewayConnection, received: ReceiveResult) => TransportAnswer
   /** For what can never be stored: it would come again for ever and keep out all that follows. */
   readonly refusal: (error: GatewayError) => TransportAnswer
 }

@@ -1,7 +1,7 @@
 // Delivers the calls of one send lane in order, after the commit: one try each, fenced before and after.
 
 import { resolvedQuestionText } from '../agents/approvals/approval-messages.ts'
-import { type Adapter, type Attempt, type DeliveryOutcome, type LookupOutcome, textPart } from '../contract/index.ts'
+import { type Adapter, type Attempt, type DeliveryResult, type LookupResult, textPart } from '../contract/index.ts'
 import type { Meter, SendOutcome } from '../contract/metrics.ts'
 import type { Db } from '../db/client.ts'
 import {
@@ -271,12 +271,12 @@ async function sendAttempt(
 ): Promise<SettledTry> {
   const sentAt = deps.monotonicMs()
   await deps.failpoint?.('before:deliver')
-  let outcome: DeliveryOutcome = { kind: 'retry', reason: 'held_too_long' }
+  let outcome: DeliveryResult = { kind: 'retry', reason: 'held_too_long' }
   // Between the commit above and this line the process may have slept: look at our own clock once more.
   const heldMs = deps.monotonicMs() - claimedAt
   if (heldMs + adapter.capabilities.callTimeoutMs < deps.turnPolicy.leaseMs * 0.9) {
     outcome = await runAttemptWithTimeout(adapter, call, adapter.deliver).catch(
-      (): DeliveryOutcome => ({ kind: 'unknown', reason: 'deliver_threw' }),
+      (): DeliveryResult => ({ kind: 'unknown', reason: 'deliver_threw' }),
     )
     await deps.failpoint?.('after:deliver')
   }
@@ -307,11 +307,11 @@ async function settleWithoutSending(
   return settleLookup(call, found, deps.settlePolicy, deps.random)
 }
 
-async function reconcileCall(deps: DispatchDeps, adapter: Adapter, call: OpenCall): Promise<LookupOutcome> {
+async function reconcileCall(deps: DispatchDeps, adapter: Adapter, call: OpenCall): Promise<LookupResult> {
   if (adapter.reconcile === undefined) return { kind: 'undecided', reason: 'no_lookup' }
   await deps.failpoint?.('before:reconcile')
   return runAttemptWithTimeout(adapter, call, adapter.reconcile).catch(
-    (): LookupOutcome => ({ kind: 'undecided', reason: 'lookup_threw' }),
+    (): LookupResult => ({ kind: 'undecided', reason: 'lookup_threw' }),
   )
 }
 
@@ -346,7 +346,7 @@ async function runAttemptWithTimeout<T>(
 type SettledTry = {
   readonly settlement: Settlement
   /** Absent where nothing was sent. */
-  readonly outcome: DeliveryOutcome | undefined
+  readonly outcome: DeliveryResult | undefined
   readonly tookMs: number | undefined
 }
 

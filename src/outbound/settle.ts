@@ -3,8 +3,8 @@
 import {
   type Adapter,
   type Capabilities,
-  type DeliveryOutcome,
-  type LookupOutcome,
+  type DeliveryResult,
+  type LookupResult,
   type NormalizedResponse,
   textPart,
 } from '../contract/index.ts'
@@ -45,7 +45,7 @@ const event = { state: 'delivered', isFinal: true } as const
 
 export function settleOutcome(
   call: OpenCall,
-  outcome: DeliveryOutcome,
+  outcome: DeliveryResult,
   capabilities: Capabilities,
   policy: SettlePolicy,
   random: () => number,
@@ -66,7 +66,7 @@ export function settleOutcome(
 /** A call that was under way when its holder died, or whose answer never came. */
 export function settleLookup(
   call: OpenCall,
-  found: LookupOutcome,
+  found: LookupResult,
   policy: SettlePolicy,
   random: () => number,
 ): Settlement {
@@ -130,7 +130,7 @@ export function settleEdited(settlement: Settlement): Settlement {
 function settleRetry(
   start: Settlement,
   call: OpenCall,
-  outcome: Extract<DeliveryOutcome, { kind: 'retry' }>,
+  outcome: Extract<DeliveryResult, { kind: 'retry' }>,
   policy: SettlePolicy,
   random: () => number,
 ): Settlement {

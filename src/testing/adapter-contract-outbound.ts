@@ -1,6 +1,6 @@
 // The adapter kit's second half: render, deliver and the optional verbs, against a real server that answers as told.
 import * as fc from 'fast-check'
-import type { Adapter, Attempt, DeliveryOutcome, NormalizedResponse } from '../contract/index.ts'
+import type { Adapter, Attempt, DeliveryResult, NormalizedResponse } from '../contract/index.ts'
 import type { AcceptResult } from '../contract/results.ts'
 import type { JsonObject } from '../lib/json-value.ts'
 import { type AdapterFixtures, adapterFor, type DeclareClause, type VendorAnswer } from './adapter-fixtures.ts'
@@ -356,7 +356,7 @@ function declareLiveClause(fixtures: AdapterFixtures, clause: DeclareClause): vo
   })
 }
 
-type Send = (attempt: Attempt, said?: string) => Promise<DeliveryOutcome>
+type Send = (attempt: Attempt, said?: string) => Promise<DeliveryResult>
 
 async function runWithVendor<Result>(
   fixtures: AdapterFixtures,

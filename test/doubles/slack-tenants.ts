@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto'
 import { slackChannel } from '../../adapters/slack/index.ts'
 import type { Installation } from '../../src/contract/channel.ts'
-import type { Adapter, DeliveryOutcome, InboundEvent, InboundMessage, RawRequest } from '../../src/contract/index.ts'
+import type { Adapter, DeliveryResult, InboundEvent, InboundMessage, RawRequest } from '../../src/contract/index.ts'
 import { webHmac } from '../../src/lib/index.ts'
 import { createAttempt, createTextReply } from '../../src/testing/adapter-contract-outbound.ts'
 import type { MemoryInstallations } from './memory-installations.ts'
@@ -89,11 +89,7 @@ export async function receivedMessage(adapter: Adapter, body: object | string): 
 }
 
 /** Says something where a message came from. */
-export async function answered(
-  adapter: Adapter,
-  arrived: InboundMessage,
-  text = 'an answer',
-): Promise<DeliveryOutcome> {
+export async function answered(adapter: Adapter, arrived: InboundMessage, text = 'an answer'): Promise<DeliveryResult> {
   const [first] = adapter.render(createTextReply(text), arrived.replyTo)
   if (first === undefined) throw new Error('nothing to say')
   return adapter.deliver(first.call, createAttempt(1))

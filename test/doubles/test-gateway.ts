@@ -2,9 +2,9 @@
 
 import { type Config, type Environment, loadConfig, type ParleyConfig } from '../../src/config.ts'
 import type { ChannelDefinition, ConnectionConfig } from '../../src/contract/index.ts'
+import type { ReceiveResult } from '../../src/contract/results.ts'
 import type { Database } from '../../src/db/client.ts'
 import { type Assembled, assembleGateway, type Runtime } from '../../src/gateway/assemble.ts'
-import type { Received } from '../../src/inbound/receive.ts'
 import type { JsonObject } from '../../src/lib/json-value.ts'
 import { createFencedFetch, prepareFencedFetch } from '../../src/node/runtime.ts'
 import { loopbackArrival, loopbackSecret } from './loopback/fixtures.ts'
@@ -17,7 +17,7 @@ export type TestGateway = Assembled & {
   readonly config: Config
   readonly logged: readonly LogLine[]
   /** Delivers a signed event on a loopback connection, as its platform would. */
-  readonly deliver: (event: LoopbackEvent, connection?: string) => Promise<Received>
+  readonly deliver: (event: LoopbackEvent, connection?: string) => Promise<ReceiveResult>
   /** Works until nothing is due any more. */
   readonly settle: () => Promise<void>
 }

@@ -5,7 +5,7 @@ import { emailReasons } from '../../adapters/email/reasons.ts'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { explainById } from '../../src/api/explain/explain.ts'
 import type { Bounce } from '../../src/contract/inbound-event.ts'
-import type { Adapter, DeliveryOutcome, InboundEvent, InboundMessage } from '../../src/contract/index.ts'
+import type { Adapter, DeliveryResult, InboundEvent, InboundMessage } from '../../src/contract/index.ts'
 import { textOf } from '../../src/contract/index.ts'
 import { nameStatement } from '../../src/db/client.ts'
 import { listDeliveries, readLedger } from '../../src/db/receipts.ts'
@@ -34,7 +34,7 @@ describeOnDatabase('a reply', (database) => {
     return [{ kind: 'ignored', reason: 'bounce', isNoise: true, deliveryId, bounce, raw: { id: deliveryId } }]
   }
   const renaming = (adapter: Adapter): Partial<Adapter> => ({
-    async deliver(call, attempt): Promise<DeliveryOutcome> {
+    async deliver(call, attempt): Promise<DeliveryResult> {
       const outcome = await adapter.deliver(call, attempt)
       return outcome.kind === 'delivered' ? { ...outcome, name: 'v:renamed' } : outcome
     },

@@ -1,6 +1,6 @@
 // Delivers one activity to one inbox, signed now. Two requests at most: which signature a server wants is remembered with it.
 
-import type { Attempt, DeliveryOutcome, Records, TtlStore } from '../../../src/contract/index.ts'
+import type { Attempt, DeliveryResult, Records, TtlStore } from '../../../src/contract/index.ts'
 import type { JsonObject, SafeFetch, SafeFetchResult } from '../../../src/lib/index.ts'
 import { createNoteStore, type StoreNote } from '../documents/own-notes.ts'
 import { addProof, type ProofKey } from '../signatures/integrity-proof.ts'
@@ -31,7 +31,7 @@ const maxAnswerBytes = 64 * 1024
 
 export function deliverActivityPub(
   deps: DeliverDeps,
-): (call: ActivityPubCall, attempt: Attempt) => Promise<DeliveryOutcome> {
+): (call: ActivityPubCall, attempt: Attempt) => Promise<DeliveryResult> {
   const desk = {
     hosts: createHostStates(deps),
     gone: createGoneInboxCounter(deps),
@@ -49,7 +49,7 @@ async function deliverToInbox(
   desk: InboxDeps,
   call: InboxCall,
   attempt: Attempt,
-): Promise<DeliveryOutcome> {
+): Promise<DeliveryResult> {
   if (!URL.canParse(call.inbox)) return { kind: 'refused', reason: 'inbox_malformed' }
   const { origin } = new URL(call.inbox)
   const host = await desk.hosts.read(origin)
@@ -132,7 +132,7 @@ async function recordDelivery(
   { call, origin, host }: { readonly call: InboxCall; readonly origin: string; readonly host: RemoteServerState },
   meaning: DeliveryMeaning,
   knock: SignatureScheme,
-): Promise<DeliveryOutcome> {
+): Promise<DeliveryResult> {
   if (meaning.kind === 'failed') await hosts.failed(origin, host)
   else await hosts.answered(origin, host, meaning.kind === 'taken' ? knock : host.knock)
   if (meaning.kind === 'taken') return { kind: 'delivered', ...deliveredIds(call) }
@@ -160,11 +160,11 @@ export function recipientHost(call: ActivityPubCall): string | undefined {
 type DeliveryMeaning =
   | { readonly kind: 'taken' }
   /** Perhaps the server only does not know this form of signature. */
-  | { readonly kind: 'unread'; readonly outcome: DeliveryOutcome }
-  | { readonly kind: 'gone'; readonly outcome: DeliveryOutcome }
+  | { readonly kind: 'unread'; readonly outcome: DeliveryResult }
+  | { readonly kind: 'gone'; readonly outcome: DeliveryResult }
   /** The server's own fault. */
-  | { readonly kind: 'failed'; readonly outcome: DeliveryOutcome }
-  | { readonly kind: 'other'; readonly outcome: DeliveryOutcome }
+  | { readonly kind: 'failed'; readonly outcome: DeliveryResult }
+  | { readonly kind: 'other'; readonly outcome: DeliveryResult }
 
 const longestWaitMs = 24 * 60 * 60_000
 /** Answers that ask for a later try. */
@@ -182,7 +182,7 @@ function classifyDelivery(outcome: SafeFetchResult, knock: SignatureScheme, nowM
   if (status === 401 || status === 403 || status === 400) return { kind: 'unread', outcome: refusedOutcome(reason) }
   if (status === 404 || status === 410) return { kind: 'gone', outcome: refusedOutcome('inbox_gone') }
   const afterMs = parseRetryAfter(headers.get('retry-after'), nowMs)
-  const retry: DeliveryOutcome = {
+  const retry: DeliveryResult = {
     kind: 'retry',
     reason,
     ...(afterMs === undefined ? {} : { afterMs, scope: 'conversation' }),
@@ -193,7 +193,7 @@ function classifyDelivery(outcome: SafeFetchResult, knock: SignatureScheme, nowM
   return { kind: knock === 'rfc9421' ? 'unread' : 'failed', outcome: retry }
 }
 
-function refusedOutcome(reason: string): DeliveryOutcome {
+function refusedOutcome(reason: string): DeliveryResult {
   return { kind: 'refused', reason }
 }
 

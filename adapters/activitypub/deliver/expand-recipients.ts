@@ -1,6 +1,6 @@
 // Expands a reply, before the commit, into deliveries: notes get their ids and go to every inbox that must have them, each inbox
 // in its own order.
-import type { Attempt, ChannelDeps, DeliveryOutcome, Records, RenderedCall } from '../../../src/contract/index.ts'
+import type { Attempt, ChannelDeps, DeliveryResult, Records, RenderedCall } from '../../../src/contract/index.ts'
 import { type JsonObject, sha256Hex } from '../../../src/lib/index.ts'
 import type { RemoteLookup } from '../actors/remote-lookup.ts'
 import type { Blocks } from '../moderation.ts'
@@ -246,7 +246,7 @@ function findAddressedPerson({ inbox, ...call }: InboxCall): string | undefined 
   return keeps?.recipients.find((each) => each.inbox === inbox || each.shared_inbox === inbox)?.actor
 }
 
-type Deliver = (call: ActivityPubCall, attempt: Attempt) => Promise<DeliveryOutcome>
+type Deliver = (call: ActivityPubCall, attempt: Attempt) => Promise<DeliveryResult>
 
 export type BlockCheckDeps = { readonly closedRooms: ChannelDeps['closedRooms']; readonly blocks: Blocks }
 

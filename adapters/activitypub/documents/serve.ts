@@ -2,8 +2,8 @@
 import type {
   AgentProfile,
   FileSource,
-  ListenResult,
   RawRequest,
+  ReceiveResult,
   ServeContext,
   TransportAnswer,
 } from '../../../src/contract/index.ts'
@@ -303,12 +303,15 @@ function toRawInboxRequest(request: Request, context: ServeContext, bytes: Uint8
 const retrySeconds = '60'
 
 /** A sender that a rule turns away learns nothing from it: to them it was delivered. */
-function toInboxResponse(answer: ListenResult): Response {
-  if (answer.kind !== 'stored' && answer.answer !== undefined) return toHttpResponseOfAnswer(answer.answer)
+function toInboxResponse(answer: ReceiveResult): Response {
   switch (answer.kind) {
     case 'stored':
     case 'rejected_event':
       return new Response(null, { status: 202, headers: { 'cache-control': 'no-store' } })
+    case 'handshake':
+      return toHttpResponseOfAnswer(answer.answer)
+    case 'limited':
+      return problemResponse(429, 'too much at once; deliver it again later', { 'retry-after': String(answer.seconds) })
     case 'later':
       return problemResponse(503, 'not now; deliver it again later', { 'retry-after': retrySeconds })
     case 'spent':

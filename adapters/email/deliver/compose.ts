@@ -1,7 +1,7 @@
 // Composes the bytes of one mail with nodemailer: structure and encodings are its own, what stands in the header is ours. It may
 // open no file and no address; every address is checked before it gets here, and the envelope is never read out of the header.
 
-import type { DeliveryOutcome, FileSource } from '../../../src/contract/index.ts'
+import type { DeliveryResult, FileSource } from '../../../src/contract/index.ts'
 import { GatewayError } from '../../../src/lib/index.ts'
 import type { Block, Inline } from '../../../src/markdown/index.ts'
 import type { DecisionLink } from '../approval-links/links.ts'
@@ -118,7 +118,7 @@ export async function openAttachedFiles(
   wanted: readonly MailFileCall[],
   files: FileSource | undefined,
   room: number,
-): Promise<Enclosures | DeliveryOutcome> {
+): Promise<Enclosures | DeliveryResult> {
   const enclosed: Enclosed[] = []
   const linked: Linked[] = []
   const cancelUnreadFiles = async (): Promise<void> =>

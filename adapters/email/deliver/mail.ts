@@ -1,6 +1,6 @@
 // Delivers one mail. The same call makes the same mail at every try, but for its Date, its boundaries and its signature.
 
-import type { Attempt, DeliveryOutcome } from '../../../src/contract/index.ts'
+import type { Attempt, DeliveryResult } from '../../../src/contract/index.ts'
 import { isGatewayError } from '../../../src/lib/index.ts'
 import { createDecisionLinks } from '../approval-links/links.ts'
 import { loadDkimKeys } from '../dkim/keys.ts'
@@ -24,7 +24,7 @@ const pauseMs = 60_000
 export function deliverMail(
   settings: DeliverySettings,
   deps: DeliveryDeps,
-): (call: MailCall, attempt: Attempt) => Promise<DeliveryOutcome> {
+): (call: MailCall, attempt: Attempt) => Promise<DeliveryResult> {
   const way = createMailer(settings)
   let keys: Promise<readonly DkimKey[]> | undefined
   return async (call, attempt) => {
@@ -67,7 +67,7 @@ const alwaysFalse = (): boolean => false
 const paused = { afterMs: pauseMs, scope: 'connection' } as const
 
 /** A secret that cannot be kept or read is put right by the operator. */
-function notPreparedOutcome(error: unknown): DeliveryOutcome {
+function notPreparedOutcome(error: unknown): DeliveryResult {
   if (isGatewayError(error, 'config_invalid')) return { kind: 'retry', reason: 'secret_unusable', ...paused }
   return { kind: 'retry', reason: 'mail_not_prepared' }
 }
@@ -96,7 +96,7 @@ async function prepareMail(
   deps: DeliveryDeps,
   call: MailCall,
   attempt: Attempt,
-): Promise<PreparedMail | DeliveryOutcome> {
+): Promise<PreparedMail | DeliveryResult> {
   const names = await createMailNames(call, attempt, { ...settings, tokens: deps.tokens })
   if (names === undefined) return { kind: 'refused', reason: 'agent_address_too_long' }
   const links = await createDecisionLinks(call, attempt, deps)

@@ -1,6 +1,6 @@
 // Mailers: an SMTP relay (nodemailer's pool), a folder for development, and the binding of Workers. None retries by itself, so
 // that every try is a row of ours.
-import type { Attempt, ChannelDeps, DeliveryOutcome } from '../../../src/contract/index.ts'
+import type { Attempt, ChannelDeps, DeliveryResult } from '../../../src/contract/index.ts'
 import { cleanName, GatewayError, rejectWhenAborted, type Secret } from '../../../src/lib/index.ts'
 import { autoReplyHeaders, type Enclosed, type MailEnvelope, type MailToCompose } from './compose.ts'
 import { deliveredOutcome } from './message-ids.ts'
@@ -8,7 +8,7 @@ import { type MailStream, nodeFiles, type Pool, smtpPool } from './node-modules.
 import type { BoundFile, BoundMail, DeliverySettings } from './settings.ts'
 
 export type FinishedMail = { readonly raw: Uint8Array; readonly envelope: MailEnvelope; readonly messageId: string }
-export type SendMail = (mail: FinishedMail, attempt: Pick<Attempt, 'signal' | 'clientId'>) => Promise<DeliveryOutcome>
+export type SendMail = (mail: FinishedMail, attempt: Pick<Attempt, 'signal' | 'clientId'>) => Promise<DeliveryResult>
 
 export function createSmtpMailer(
   url: Secret,
@@ -77,7 +77,7 @@ const pauseMs = 60_000
 const greylisting = /gr[ae]y.?list|try again later|temporarily deferred|4\.7\.[01]\b/i
 
 /** `isUnderWay`: bytes of the mail were asked for, so it may have arrived although the server did not say so. */
-function smtpOutcome(error: unknown, isUnderWay: boolean): DeliveryOutcome {
+function smtpOutcome(error: unknown, isUnderWay: boolean): DeliveryResult {
   const { code, responseCode, response = '' } = smtpErrorFields(error)
   if (code === 'EAUTH') return { kind: 'retry', reason: 'smtp_login_refused', afterMs: pauseMs, scope: 'connection' }
   if (responseCode !== undefined && responseCode >= 500)
@@ -152,7 +152,7 @@ export async function sendByBinding(
   mailer: NonNullable<ChannelDeps['mailer']>,
   mail: Omit<MailToCompose, 'at'>,
   { signal }: Pick<Attempt, 'signal'>,
-): Promise<DeliveryOutcome> {
+): Promise<DeliveryResult> {
   const files = await Promise.all(mail.enclosed.map(readBoundFile)).catch(() => undefined)
   if (files === undefined) return { kind: 'retry', reason: 'file_unavailable' }
   if (signal.aborted) return { kind: 'retry', reason: 'aborted_before_sending' }
@@ -190,7 +190,7 @@ async function readBoundFile({ name, mime, cid, body }: Enclosed): Promise<Bound
 const retryCodes: ReadonlySet<string> = new Set(['E_RATE_LIMIT_EXCEEDED', 'E_DAILY_LIMIT_EXCEEDED'])
 
 /** Cloudflare's errors have codes; what has none, or failed in there, may have been sent. */
-function bindingOutcome(error: unknown): DeliveryOutcome {
+function bindingOutcome(error: unknown): DeliveryResult {
   const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : ''
   if (!/^E_[A-Z_]{1,60}$/.test(code)) return { kind: 'unknown', reason: 'no_readable_answer' }
   const reason = code.toLowerCase()

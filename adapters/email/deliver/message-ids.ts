@@ -1,5 +1,5 @@
 // Message-IDs of our mails: the same at every try, so that a recipient who gets one twice can tell.
-import type { Attempt, DeliveryOutcome, TtlStore } from '../../../src/contract/index.ts'
+import type { Attempt, DeliveryResult, TtlStore } from '../../../src/contract/index.ts'
 import { threadKey, threadName } from '../threading.ts'
 import { isMessageId, isPlainMailAddress, mailSubject } from '../wire/address.ts'
 import type { MailCall } from '../wire/call.ts'
@@ -22,7 +22,7 @@ export async function deliveryKey(clientId: string): Promise<string> {
 }
 
 /** A provider that gives mails ids of its own says which: answers will name that one, so the thread goes by it too. */
-export async function deliveredOutcome(given: string | undefined, ours: string): Promise<DeliveryOutcome> {
+export async function deliveredOutcome(given: string | undefined, ours: string): Promise<DeliveryResult> {
   const theirs = given?.replace(/^<|>$/g, '') ?? ''
   if (theirs === '' || theirs === ours || !isMessageId(theirs)) return { kind: 'delivered', vendorId: ours }
   const also = { name: threadName(await threadKey(theirs)) }

@@ -7,7 +7,7 @@ import {
   type CommandFlags,
   type CommandResult,
   createChannelSay,
-  type DeliveryOutcome,
+  type DeliveryResult,
 } from '../../../src/contract/index.ts'
 import { GatewayError, webHmac } from '../../../src/lib/index.ts'
 import { deliverySettings } from '../config/derive-settings.ts'
@@ -261,7 +261,7 @@ function isDkimConfigured({ dkimKeys = [], dkimKeyFile }: DeliverySettings): boo
   return dkimKeys.length > 0 || dkimKeyFile !== undefined
 }
 
-function describeOutcome(outcome: DeliveryOutcome): string {
+function describeOutcome(outcome: DeliveryResult): string {
   switch (outcome.kind) {
     case 'delivered':
       return `taken, as ${outcome.vendorId ?? 'a mail without an id'}`

@@ -1,7 +1,7 @@
 // The SMTP listener: recipients are judged one by one, the mail is delivered once for all of them, and 250 means that it is
 // stored. It relays nothing and has no logins.
 import type { SMTPServer, SMTPServerOptions, SMTPServerSession } from 'smtp-server'
-import type { Ingress, ListenResult, ServeContext } from '../../../src/contract/index.ts'
+import type { Ingress, ReceiveResult, ServeContext } from '../../../src/contract/index.ts'
 import { importOnNode, LruMap } from '../../../src/lib/index.ts'
 import type { ReceivedMail } from '../wire/mail.ts'
 import { type BodyStream, type ByteBudget, collectData, createByteBudget } from './collect-data.ts'
@@ -178,7 +178,8 @@ async function receiveAndReply(
       deps.context.receive(deps.own.add(receivedMail(deps, session, raw))),
       deps.limits.answerMs,
     )
-    if (answer.isUnproven === true) deps.clients.unproven(session.remoteAddress, raw.byteLength)
+    if ('isUnproven' in answer && answer.isUnproven === true)
+      deps.clients.unproven(session.remoteAddress, raw.byteLength)
     return answerReply(answer)
   } catch {
     return replies.later
@@ -203,8 +204,8 @@ function receivedMail({ now }: TransactionDeps, session: SMTPServerSession, raw:
 }
 
 /** What is stored later than this comes a second time and is recognised then. */
-async function answerInTime(work: Promise<ListenResult>, limitMs: number): Promise<ListenResult> {
-  const late = Promise.withResolvers<ListenResult>()
+async function answerInTime(work: Promise<ReceiveResult>, limitMs: number): Promise<ReceiveResult> {
+  const late = Promise.withResolvers<ReceiveResult>()
   const timer = setTimeout(() => late.resolve({ kind: 'later', reason: 'too_slow' }), limitMs)
   try {
     return await Promise.race([work, late.promise])

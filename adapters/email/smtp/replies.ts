@@ -1,5 +1,5 @@
 // SMTP replies: code, enhanced code (RFC 3463) and a few words for the person who reads the bounce.
-import type { ListenResult } from '../../../src/contract/index.ts'
+import type { ReceiveResult } from '../../../src/contract/index.ts'
 import type { RecipientKind } from '../ingress/received.ts'
 
 export type Reply = { readonly code: number; readonly text: string }
@@ -53,17 +53,20 @@ export function recipientReply(recipient: RecipientKind): Reply | undefined {
 }
 
 /** Undefined: it is stored, and ours from now on. */
-export function answerReply(answer: ListenResult): Reply | undefined {
+export function answerReply(answer: ReceiveResult): Reply | undefined {
   switch (answer.kind) {
     case 'stored':
       return undefined
     case 'spent':
       return answer.reason === 'disk_low' ? replies.full : replies.spent
+    case 'limited':
+      return replies.later
     case 'later':
       return answer.reason === 'storage_full' ? replies.full : replies.later
     case 'unreadable':
       return replies.unreadable
     case 'rejected':
+    case 'handshake':
       return replies.rejected
     case 'rejected_event':
       return rejectionReply(answer.reason)

@@ -1,5 +1,5 @@
 // Delivers one call. A post carries our client id as metadata, so that it can be found again.
-import type { Attempt, ChannelDeps, DeliveryOutcome } from '../../../src/contract/index.ts'
+import type { Attempt, ChannelDeps, DeliveryResult } from '../../../src/contract/index.ts'
 import type { SlackSettings } from '../config.ts'
 import { uploadFile } from '../files.ts'
 import { finishSlackLiveMessage, startLiveMessage } from '../live.ts'
@@ -15,7 +15,7 @@ export function deliverSlack(
   settings: SlackSettings,
   deps: Pick<ChannelDeps, 'fetch' | 'files'>,
   ports: OutboundDeps,
-): (call: SlackCall, attempt: Attempt) => Promise<DeliveryOutcome> {
+): (call: SlackCall, attempt: Attempt) => Promise<DeliveryResult> {
   return async (call, attempt) => {
     if (attempt.signal.aborted) return { kind: 'retry', reason: 'aborted_before_sending' }
     if (callContainsCredential(settings, call)) return { kind: 'refused', reason: 'text_contains_credential' }
@@ -43,9 +43,9 @@ async function deliverByResponseUrl(
   call: Exclude<MessageCall, { method: 'chat.startStream' }>,
   response: NonNullable<MessageCall['response']>,
   respond: SendToResponseUrl,
-  direct: (message: MessageCall) => Promise<DeliveryOutcome>,
-): Promise<DeliveryOutcome> {
-  const answerByResponseUrl = async (): Promise<DeliveryOutcome | undefined> => {
+  direct: (message: MessageCall) => Promise<DeliveryResult>,
+): Promise<DeliveryResult> {
+  const answerByResponseUrl = async (): Promise<DeliveryResult | undefined> => {
     const isReplacing = call.method === 'chat.update'
     const shown = await respond(response.key, call.payload, { isReplacing })
     if (shown === 'shown') return { kind: 'delivered' }
@@ -70,11 +70,7 @@ function withoutFallbackUser(call: MessageCall): MessageCall {
 type SendDeps = { readonly send: Send; readonly live: LiveState }
 type MessageCall = Exclude<SlackCall, { method: 'upload' }>
 
-async function sendMessageCall(
-  call: MessageCall,
-  attempt: Attempt,
-  { send, live }: SendDeps,
-): Promise<DeliveryOutcome> {
+async function sendMessageCall(call: MessageCall, attempt: Attempt, { send, live }: SendDeps): Promise<DeliveryResult> {
   const isEdit = call.method === 'chat.update' || (call.method === 'chat.postMessage' && call.live === true)
   if (attempt.mustEdit === true && !isEdit) return { kind: 'refused', reason: 'cannot_be_edited' }
   switch (call.method) {
@@ -108,7 +104,7 @@ async function postMessage(
   { payload, fallbackUser }: Extract<SlackCall, { method: 'chat.postMessage' }>,
   attempt: Attempt,
   send: Send,
-): Promise<DeliveryOutcome> {
+): Promise<DeliveryResult> {
   const metadata = { event_type: metadataType, event_payload: { client_id: attempt.clientId } }
   const extras = { unfurl_links: false, unfurl_media: false, metadata }
   const answer = await sendWithPlainFallback(send, 'chat.postMessage', { ...payload, ...extras })

@@ -1,6 +1,6 @@
 // Reconciles a post: looks up whether it arrived, by the client id in its metadata. A stream carries none; it is known by
 // its first words and its time, and where another message of ours could be meant nothing is decided.
-import type { Attempt, LookupOutcome } from '../../../src/contract/index.ts'
+import type { Attempt, LookupResult } from '../../../src/contract/index.ts'
 import { foundMessageSchema, type FoundMessage as Message, type SlackCall } from '../wire.ts'
 import type { OutboundDeps, WebApiAnswer } from './web-api.ts'
 
@@ -14,7 +14,7 @@ const skewSeconds = 5
 export function reconcileSlack({
   call,
   tokenOf,
-}: OutboundDeps): (posted: SlackCall, attempt: Attempt) => Promise<LookupOutcome> {
+}: OutboundDeps): (posted: SlackCall, attempt: Attempt) => Promise<LookupResult> {
   return async (posted, attempt) => {
     if (posted.method !== 'chat.postMessage' && posted.method !== 'chat.startStream')
       return { kind: 'undecided', reason: 'cannot_be_looked_up' }
@@ -70,7 +70,7 @@ function lacksClientId({ bot_id, metadata }: Message): boolean {
 }
 
 /** The words may have been shown in another markup, so only letters and digits are compared. */
-function findStream(unmarked: readonly Message[], opened: string, born: number | undefined): LookupOutcome {
+function findStream(unmarked: readonly Message[], opened: string, born: number | undefined): LookupResult {
   const words = keepLettersAndDigits(opened)
   const since = born ?? 0
   const recent = unmarked.filter(({ ts }) => Number(ts) >= since - skewSeconds)
@@ -94,7 +94,7 @@ function nextCursor(data: Readonly<Record<string, unknown>>): string | undefined
 }
 
 /** Where there is no such thread there is no such post; anything else leaves it open. */
-function refusedLookup(answer: Exclude<WebApiAnswer, { kind: 'ok' }>): LookupOutcome {
+function refusedLookup(answer: Exclude<WebApiAnswer, { kind: 'ok' }>): LookupResult {
   if (answer.kind === 'error')
     return answer.error === 'thread_not_found' ? { kind: 'absent' } : { kind: 'undecided', reason: answer.error }
   // Some apps may read once a minute only.

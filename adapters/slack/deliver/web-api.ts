@@ -1,7 +1,7 @@
 // Calls Slack's Web API, with the result as a closed union, and says what each result means for a delivery. Errors of the client
 // carry addresses and bodies, so none leaves here.
 import type { Logger, LogLevel, WebAPIPlatformError } from '@slack/web-api'
-import type { ChannelDeps, DeliveryOutcome, TtlStore } from '../../../src/contract/index.ts'
+import type { ChannelDeps, DeliveryResult, TtlStore } from '../../../src/contract/index.ts'
 import type { Json, JsonObject, Secret } from '../../../src/lib/index.ts'
 import { errorCode } from '../../../src/lib/index.ts'
 import type { SlackSettings } from '../config.ts'
@@ -194,7 +194,7 @@ function isInline(values: readonly Json[]): boolean {
 
 // What an answer means for the delivery.
 
-export function toSendOutcome(answer: WebApiAnswer, isRepeatable: boolean, knownId?: string): DeliveryOutcome {
+export function toSendOutcome(answer: WebApiAnswer, isRepeatable: boolean, knownId?: string): DeliveryResult {
   if (answer.kind !== 'ok') return slackDeliveryOutcome(answer, isRepeatable)
   const id = answer.data['ts'] ?? answer.data['message_ts'] ?? knownId
   return typeof id === 'string' ? { kind: 'delivered', vendorId: id } : { kind: 'delivered' }
@@ -206,7 +206,7 @@ type FailedAnswer = Exclude<WebApiAnswer, { kind: 'ok' }>
 const limitMs = 30_000
 
 /** `isRepeatable`: doing it twice shows once. */
-export function slackDeliveryOutcome(answer: FailedAnswer, isRepeatable: boolean): DeliveryOutcome {
+export function slackDeliveryOutcome(answer: FailedAnswer, isRepeatable: boolean): DeliveryResult {
   const ambiguous = isRepeatable ? 'retry' : 'unknown'
   switch (answer.kind) {
     case 'limited':
@@ -226,7 +226,7 @@ export function slackDeliveryOutcome(answer: FailedAnswer, isRepeatable: boolean
   }
 }
 
-function outcomeForErrorCode(error: string, ambiguous: 'retry' | 'unknown'): DeliveryOutcome {
+function outcomeForErrorCode(error: string, ambiguous: 'retry' | 'unknown'): DeliveryResult {
   switch (classifySlackError(error)) {
     case 'doubt':
       return { kind: ambiguous, reason: error }
@@ -239,7 +239,7 @@ function outcomeForErrorCode(error: string, ambiguous: 'retry' | 'unknown'): Del
   }
 }
 
-function rateLimitedOutcome(afterMs: number): DeliveryOutcome {
+function rateLimitedOutcome(afterMs: number): DeliveryResult {
   return { kind: 'retry', reason: 'rate_limited', afterMs, scope: 'conversation' }
 }
 

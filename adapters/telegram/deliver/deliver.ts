@@ -1,6 +1,6 @@
 // Delivers one Bot API call. One call an attempt; what may be tried in another form is said to be a retry.
 import type { Api } from 'grammy/web'
-import type { Attempt, ChannelDeps, DeliveryOutcome, Sentence } from '../../../src/contract/index.ts'
+import type { Attempt, ChannelDeps, DeliveryResult, Sentence } from '../../../src/contract/index.ts'
 import type { TelegramSettings } from '../config.ts'
 import { openUpload } from '../files.ts'
 import type { TelegramSay } from '../sentences.ts'
@@ -15,7 +15,7 @@ export function deliverTelegram(
   settings: TelegramSettings,
   deps: DeliverDeps,
   pace: ChatRateLimit,
-): (call: TelegramCall, attempt: Attempt) => Promise<DeliveryOutcome> {
+): (call: TelegramCall, attempt: Attempt) => Promise<DeliveryResult> {
   const api = createBotApi(settings, deps)
   const fallbacks = createFallbacks()
   return async (given, attempt) => {
@@ -63,7 +63,7 @@ async function findClosedChatReason(
 }
 
 /** What holds for many chats at once holds for the bot. */
-function addRateLimitScope(pace: ChatRateLimit, call: TelegramCall, outcome: DeliveryOutcome): DeliveryOutcome {
+function addRateLimitScope(pace: ChatRateLimit, call: TelegramCall, outcome: DeliveryResult): DeliveryResult {
   const chatId = callChatId(call)
   if (outcome.kind !== 'retry' || outcome.reason !== 'rate_limited' || chatId === undefined) return outcome
   return { ...outcome, scope: pace.hush(chatId, outcome.afterMs ?? 0) }
@@ -84,7 +84,7 @@ function nextFallback(
   { outboxId }: Attempt,
   way: FallbackDecision | undefined,
   call: TelegramCall,
-): DeliveryOutcome | undefined {
+): DeliveryResult | undefined {
   switch (way?.kind) {
     case undefined:
       return undefined
@@ -110,7 +110,7 @@ type CallDeps = {
   readonly edited: string | undefined
 }
 
-async function callBotApi(api: Api, call: TelegramCall, { deps, attempt, edited }: CallDeps): Promise<DeliveryOutcome> {
+async function callBotApi(api: Api, call: TelegramCall, { deps, attempt, edited }: CallDeps): Promise<DeliveryResult> {
   const signal = toClientSignal(attempt.signal)
   switch (call.method) {
     case 'sendMessage':
@@ -177,7 +177,7 @@ async function sendTextMessage(
   call: TextCall,
   attempt: Attempt,
   mark: Sentence | undefined,
-): Promise<DeliveryOutcome> {
+): Promise<DeliveryResult> {
   const signal = toClientSignal(attempt.signal)
   if (call.rich === undefined)
     return toDeliveredOutcome(await api.raw.sendMessage(addRepeatNotice(call.payload, mark), signal))
@@ -192,7 +192,7 @@ async function finishLiveEdit(
   { payload, rich }: TextCall,
   reference: string,
   attempt: Attempt,
-): Promise<DeliveryOutcome> {
+): Promise<DeliveryResult> {
   const {
     message_thread_id: _topic,
     direct_messages_topic_id: _direct,
@@ -206,7 +206,7 @@ async function finishLiveEdit(
   return toDeliveredOutcome({ message_id })
 }
 
-function toDeliveredOutcome({ message_id }: { readonly message_id: number }): DeliveryOutcome {
+function toDeliveredOutcome({ message_id }: { readonly message_id: number }): DeliveryResult {
   return { kind: 'delivered', vendorId: String(message_id) }
 }
 

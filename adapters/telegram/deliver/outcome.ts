@@ -1,6 +1,6 @@
 // Maps an answer of the Bot API to a delivery outcome. Nothing of an error but fixed words leaves this file: errors carry the token.
 import { GrammyError, HttpError } from 'grammy/web'
-import type { DeliveryOutcome } from '../../../src/contract/index.ts'
+import type { DeliveryResult } from '../../../src/contract/index.ts'
 import { errorCode } from '../../../src/lib/index.ts'
 import type { TelegramCall } from '../wire/calls.ts'
 import { type Fallback, hasFallbackForm } from './fallbacks.ts'
@@ -36,7 +36,7 @@ export function findFallback(error: unknown, { call, isEdit, taken }: CallAttemp
   return step === undefined ? undefined : { kind: 'step', step, reason }
 }
 
-export function telegramDeliveryOutcome(error: unknown, { call, isEdit }: CallAttempt): DeliveryOutcome {
+export function telegramDeliveryOutcome(error: unknown, { call, isEdit }: CallAttempt): DeliveryResult {
   // Editing and answering a press again changes nothing, sending again shows twice.
   const unclear = isEdit || repeatable.has(call.method) ? 'retry' : 'unknown'
   if (!(error instanceof GrammyError)) {

@@ -1,5 +1,5 @@
 // One message through the interaction's webhook, and how the application stands.
-import type { Attempt, DeliveryOutcome, ProbeRequest, ProbeResult } from 'parley-gateway'
+import type { Attempt, DeliveryResult, ProbeRequest, ProbeResult } from 'parley-gateway'
 import type { Settings } from './config.ts'
 import type { Call } from './wire.ts'
 
@@ -10,7 +10,7 @@ export async function deliverMessage(
   { fetch, settings }: Deps,
   call: Call,
   { signal }: Attempt,
-): Promise<DeliveryOutcome> {
+): Promise<DeliveryResult> {
   const url = `${settings.apiRoot}/webhooks/${settings.applicationId}/${encodeURIComponent(call.token)}?wait=true`
   const headers = { 'content-type': 'application/json' }
   let response: Response

@@ -3,8 +3,8 @@
 import { slackChannel } from '../../../adapters/slack/index.ts'
 import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { webhookAnswer } from '../../../src/api/http-answers.ts'
+import type { ReceiveResult } from '../../../src/contract/results.ts'
 import { type Database, nameStatement } from '../../../src/db/client.ts'
-import type { Received } from '../../../src/inbound/receive.ts'
 import { createTestApp } from '../../doubles/test-app.ts'
 import { createTestGateway } from '../../doubles/test-gateway.ts'
 import { fixtures } from '../../fixtures/slack/index.ts'
@@ -49,7 +49,7 @@ const silent = nameStatement(
    from inbox x where x.message_id like '%' || $1::text`,
 )
 
-async function reasonOf(database: Database, received: Received): Promise<string | undefined> {
+async function reasonOf(database: Database, received: ReceiveResult): Promise<string | undefined> {
   const first = received.kind === 'stored' ? received.acceptances[0] : undefined
   if (first === undefined || !('inboxId' in first)) return undefined
   return (await database.query<{ reason: string }>(reasons, [first.inboxId]))[0]?.reason

@@ -1,6 +1,6 @@
 // Telegram cases that concern buttons, answers to clicks, guests and fallbacks, against a stand-in for the Bot API.
 
-import type { Adapter, DeliveryOutcome } from '../../../src/contract/index.ts'
+import type { Adapter, DeliveryResult } from '../../../src/contract/index.ts'
 import type { ControlFacts } from '../../../src/contract/response.ts'
 import type { JsonObject } from '../../../src/lib/json-value.ts'
 import { adapterFor } from '../../../src/testing/adapter-fixtures.ts'
@@ -153,8 +153,8 @@ async function tries(
   { adapter }: Bench,
   call: JsonObject | undefined,
   changes = {},
-): Promise<readonly DeliveryOutcome[]> {
-  const outcomes: DeliveryOutcome[] = []
+): Promise<readonly DeliveryResult[]> {
+  const outcomes: DeliveryResult[] = []
   for (let number = 1; number <= 4; number += 1) {
     const outcome = await adapter.deliver(call ?? {}, createAttempt(number, changes))
     outcomes.push(outcome)

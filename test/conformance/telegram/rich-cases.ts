@@ -1,6 +1,6 @@
 // Rich messages on Telegram and the Markdown cases on them, against a stand-in for the Bot API.
 
-import type { Adapter, DeliveryOutcome } from '../../../src/contract/index.ts'
+import type { Adapter, DeliveryResult } from '../../../src/contract/index.ts'
 import type { JsonObject } from '../../../src/lib/json-value.ts'
 import { apiFault, startTelegramApi, type TelegramApi } from '../../doubles/telegram-api.ts'
 import { fixtures } from '../../fixtures/telegram/index.ts'
@@ -29,8 +29,8 @@ function rendered({ adapter }: Bench, content: string, hasLive = false): JsonObj
 }
 
 /** Tried until it is no longer a retry; what each try came to. */
-async function tries({ adapter }: Bench, call: JsonObject, changes = {}): Promise<readonly DeliveryOutcome[]> {
-  const outcomes: DeliveryOutcome[] = []
+async function tries({ adapter }: Bench, call: JsonObject, changes = {}): Promise<readonly DeliveryResult[]> {
+  const outcomes: DeliveryResult[] = []
   for (let number = 1; number <= 4; number += 1) {
     outcomes.push(await adapter.deliver(call, createAttempt(number, changes)))
     if (outcomes.at(-1)?.kind !== 'retry') break

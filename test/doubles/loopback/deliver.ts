@@ -3,9 +3,9 @@
 import type {
   Attempt,
   Capabilities,
-  DeliveryOutcome,
+  DeliveryResult,
   FileSource,
-  LookupOutcome,
+  LookupResult,
   OpenedFile,
 } from '../../../src/contract/index.ts'
 import { createUnpinnedFetch } from '../../../src/lib/index.ts'
@@ -22,7 +22,7 @@ type Deps = {
   readonly files: FileSource | undefined
 }
 
-export async function deliverLoopback(deps: Deps, call: LoopbackCall, attempt: Attempt): Promise<DeliveryOutcome> {
+export async function deliverLoopback(deps: Deps, call: LoopbackCall, attempt: Attempt): Promise<DeliveryResult> {
   const mark = attempt.isMaybeRepeat ? 'Possibly sent before: ' : ''
   const upload = call.file === undefined ? { file: undefined } : await uploadOf(deps, call.file)
   if (!('file' in upload)) return upload
@@ -39,7 +39,7 @@ export async function deliverLoopback(deps: Deps, call: LoopbackCall, attempt: A
   }
 }
 
-export async function reconcileLoopback(deps: Deps, attempt: Attempt): Promise<LookupOutcome> {
+export async function reconcileLoopback(deps: Deps, attempt: Attempt): Promise<LookupResult> {
   const url = `${deps.settings.vendorUrl}/messages?reference=${encodeURIComponent(attempt.clientId)}`
   try {
     const response = await deps.fetch(url, { signal: attempt.signal })
@@ -55,7 +55,7 @@ export async function reconcileLoopback(deps: Deps, attempt: Attempt): Promise<L
 async function uploadOf(
   { files }: Deps,
   { attachment, name }: NonNullable<LoopbackCall['file']>,
-): Promise<DeliveryOutcome | { readonly file: JsonObject }> {
+): Promise<DeliveryResult | { readonly file: JsonObject }> {
   const source = await files?.open(attachment)
   if (source === undefined) return { kind: 'refused', reason: 'file_gone' }
   if (source.size === 0) return { kind: 'refused', reason: 'file_empty' }
@@ -100,7 +100,7 @@ function requestFor({ settings, sendClass }: Deps, call: JsonObject, attempt: At
   return [url, { method, headers, body: JSON.stringify(body), signal: attempt.signal, redirect: 'manual' }]
 }
 
-async function outcomeOf(response: Response): Promise<DeliveryOutcome> {
+async function outcomeOf(response: Response): Promise<DeliveryResult> {
   if (response.ok) return { kind: 'delivered', vendorId: await idOf(response) }
   if (response.status === 429) {
     const after = response.headers.get('retry-after')

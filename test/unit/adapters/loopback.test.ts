@@ -1,7 +1,7 @@
 // The loopback channels against their vendor: each class of idempotent sending does what its name promises.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { Adapter, ChannelDefinition, DeliveryOutcome } from '../../../src/contract/index.ts'
+import type { Adapter, ChannelDefinition, DeliveryResult } from '../../../src/contract/index.ts'
 import { webHmac } from '../../../src/lib/index.ts'
 import type { JsonObject } from '../../../src/lib/json-value.ts'
 import { createAttempt } from '../../../src/testing/adapter-contract-outbound.ts'
@@ -41,7 +41,7 @@ describe('a send whose answer is lost, repeated', () => {
   ])('arrives %s', async (_name, definition, route, arrivals) => {
     const adapter = adapterOf(definition)
     vendor.failNext(route, { kind: 'drop', when: 'after' })
-    const outcomes: DeliveryOutcome[] = []
+    const outcomes: DeliveryResult[] = []
     for (const number of [1, 2]) outcomes.push(await adapter.deliver(call, createAttempt(number)))
     expect(outcomes).toMatchObject([{ kind: 'unknown' }, { kind: 'delivered' }])
     expect(vendor.messages).toHaveLength(arrivals)

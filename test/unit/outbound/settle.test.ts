@@ -1,6 +1,6 @@
 // What an outcome means for its row, by capability. Pure, so every combination can be listed.
 import { expect, test } from 'vitest'
-import type { Capabilities, DeliveryOutcome } from '../../../src/contract/index.ts'
+import type { Capabilities, DeliveryResult } from '../../../src/contract/index.ts'
 import type { OpenCall } from '../../../src/db/outbox.ts'
 import {
   backoffMs,
@@ -22,7 +22,7 @@ const policy: SettlePolicy = {
 const call = (changes: Partial<OpenCall> = {}) => ({ attempt: 1, ageMs: 0, maybeRepeat: false, ...changes }) as OpenCall
 const can = (idempotentSend: Capabilities['idempotentSend']) => ({ idempotentSend }) as Capabilities
 const settle = (
-  outcome: DeliveryOutcome,
+  outcome: DeliveryResult,
   sends: Capabilities['idempotentSend'] = 'none',
   changes: Partial<OpenCall> = {},
   over: Partial<SettlePolicy> = {},

@@ -5,7 +5,7 @@ import { type DeliverDeps, deliverActivityPub } from '../../../../../adapters/ac
 import { createRecipientExpander } from '../../../../../adapters/activitypub/deliver/expand-recipients.ts'
 import { createDocumentUrls } from '../../../../../adapters/activitypub/documents/urls.ts'
 import type { ActivityPubCall, InboxCall } from '../../../../../adapters/activitypub/wire/delivery.ts'
-import type { Attempt, DeliveryOutcome, RenderedCall } from '../../../../../src/contract/index.ts'
+import type { Attempt, DeliveryResult, RenderedCall } from '../../../../../src/contract/index.ts'
 import type { JsonObject } from '../../../../../src/lib/json-value.ts'
 import { createPinnedFetch } from '../../../../../src/node/guarded-fetch.ts'
 import { type MemoryRecords, memoryRecords } from '../../../../../src/testing/memory-records.ts'
@@ -19,7 +19,7 @@ export type DeliveryScene = {
   readonly records: MemoryRecords
   readonly notes: ReturnType<typeof memoryNotes>
   expand(calls: readonly RenderedCall[]): Promise<readonly RenderedCall[]>
-  deliver(call: ActivityPubCall, attempt?: Partial<Attempt>): Promise<DeliveryOutcome>
+  deliver(call: ActivityPubCall, attempt?: Partial<Attempt>): Promise<DeliveryResult>
   /** Something an operator asks about posts; what it changes is changed. */
   operate(name: string, input: JsonObject): Promise<Outcome>
   /** The same stores, another process. */

@@ -8,7 +8,7 @@ import { type ActorKeys, createActorKeys } from '../../../../../adapters/activit
 import type { Visibility } from '../../../../../adapters/activitypub/wire/activity.ts'
 import { noteFamily, outboxFamily, outboxKey } from '../../../../../adapters/activitypub/wire/delivery.ts'
 import type { ChannelKeys } from '../../../../../src/contract/channel.ts'
-import type { AgentProfile, FileSource, ListenResult, RawRequest, Records } from '../../../../../src/contract/index.ts'
+import type { AgentProfile, FileSource, RawRequest, ReceiveResult, Records } from '../../../../../src/contract/index.ts'
 import type { JsonObject } from '../../../../../src/lib/json-value.ts'
 import { memoryRecords } from '../../../../../src/testing/memory-records.ts'
 import { idleDoor } from '../../../../../src/testing/serve-context.ts'
@@ -58,7 +58,7 @@ const sharedKeys = memoryKeys()
 
 export function openDocuments(
   settings: Partial<DocumentSettings> = {},
-  answer: ListenResult = { kind: 'stored', acceptances: [] },
+  answer: ReceiveResult = { kind: 'stored', acceptances: [] },
   files?: FileSource,
 ): DocumentScene {
   let nowMs = Date.parse('2026-11-17T12:00:00Z')

@@ -151,10 +151,12 @@ describe('an inbox', () => {
 
   test.each([
     [{ kind: 'rejected', reason: 'bad_signature', trace: 't' }, 401],
-    [{ kind: 'rejected', reason: 'malformed_request' }, 400],
-    [{ kind: 'rejected', reason: 'malformed_request', answer: { status: 429, headers: { 'retry-after': '9' } } }, 429],
-    [{ kind: 'unreadable', reason: 'x' }, 400],
-    [{ kind: 'rejected_event', reason: 'x' }, 202],
+    [{ kind: 'rejected', reason: 'malformed_request', trace: 't' }, 400],
+    [{ kind: 'handshake', answer: { status: 200 } }, 200],
+    [{ kind: 'limited', reason: 'x', seconds: 9, isDropped: false, trace: 't' }, 429],
+    [{ kind: 'spent', reason: 'strangers_spent', isUnproven: true, retryAfterSeconds: 9, trace: 't' }, 429],
+    [{ kind: 'unreadable', reason: 'x', acceptances: [] }, 400],
+    [{ kind: 'rejected_event', reason: 'x', remedy: 'y', acceptances: [] }, 202],
     [{ kind: 'later', reason: 'x' }, 503],
   ] as const)('answers %o with %i', async (answer, status) => {
     expect((await openDocuments({}, answer).ask('/ap/demo/inbox', { init })).status).toBe(status)

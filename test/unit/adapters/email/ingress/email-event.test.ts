@@ -6,7 +6,7 @@ import {
   type OwnMail,
   type RecipientKind,
 } from '../../../../../adapters/email/ingress/received.ts'
-import type { ListenResult } from '../../../../../src/contract/index.ts'
+import type { ReceiveResult } from '../../../../../src/contract/index.ts'
 import { bytesOf, mime } from '../webhooks/webhook-setup.ts'
 
 const known: Readonly<Record<string, RecipientKind>> = {
@@ -17,7 +17,7 @@ const known: Readonly<Record<string, RecipientKind>> = {
 
 async function hand(
   to: string,
-  answer: ListenResult,
+  answer: ReceiveResult,
   { size = mime.length, chunks = [bytesOf(mime)], maxBytes = 1000, requireSecret = async () => {} } = {},
 ) {
   const own = createOwnMailRegistry()
@@ -45,7 +45,7 @@ async function hand(
   return { given, mails, pulled }
 }
 
-const stored: ListenResult = { kind: 'stored', acceptances: [] }
+const stored: ReceiveResult = { kind: 'stored', acceptances: [] }
 
 test('EM-061: a mail for an agent is handed in with its envelope, and taken once it is stored', async () => {
   const { given, mails } = await hand('helper@agents.example', stored)
@@ -67,17 +67,17 @@ test.each([
   expect(pulled).toBeLessThanOrEqual(1)
 })
 
-test.each<[ListenResult, object]>([
+test.each<[ReceiveResult, object]>([
   [
     { kind: 'later', reason: 'dns' },
     { kind: 'later', reason: 'dns' },
   ],
   [
-    { kind: 'rejected_event', reason: 'spoofed_sender' },
+    { kind: 'rejected_event', reason: 'spoofed_sender', remedy: 'sign it', acceptances: [] },
     { kind: 'refused', text: expect.stringMatching(/^5\.7\.26 /) },
   ],
   [
-    { kind: 'unreadable', reason: 'x' },
+    { kind: 'unreadable', reason: 'x', acceptances: [] },
     { kind: 'refused', text: expect.stringMatching(/^5\.6\.0 /) },
   ],
 ])('an email event answers %j', async (answer, expected) => {

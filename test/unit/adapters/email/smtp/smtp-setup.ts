@@ -7,7 +7,7 @@ import {
 import { listenSmtp } from '../../../../../adapters/email/smtp/listen.ts'
 import type { SmtpLimits, SmtpSettings } from '../../../../../adapters/email/smtp/settings.ts'
 import type { ReceivedMail } from '../../../../../adapters/email/wire/mail.ts'
-import type { ListenResult, RawRequest } from '../../../../../src/contract/index.ts'
+import type { RawRequest, ReceiveResult } from '../../../../../src/contract/index.ts'
 import { type SmtpClient, smtpClient } from './smtp-client.ts'
 
 export type SmtpScene = AsyncDisposable & {
@@ -19,7 +19,7 @@ export type SmtpScene = AsyncDisposable & {
   readonly stop: () => Promise<void>
 }
 
-export const stored: ListenResult = { kind: 'stored', acceptances: [] }
+export const stored: ReceiveResult = { kind: 'stored', acceptances: [] }
 
 const known: Readonly<Record<string, RecipientKind>> = {
   'helper@agents.example': 'agent',
@@ -29,7 +29,7 @@ const known: Readonly<Record<string, RecipientKind>> = {
 }
 
 export type SceneOptions = {
-  readonly answer?: (mail: ReceivedMail) => Promise<ListenResult> | ListenResult
+  readonly answer?: (mail: ReceivedMail) => Promise<ReceiveResult> | ReceiveResult
   readonly limits?: Partial<SmtpLimits>
   readonly maxBytes?: number
   readonly tls?: SmtpSettings['tls']
@@ -45,7 +45,7 @@ export async function smtpScene({ answer = () => stored, limits = {}, maxBytes =
   }
   const settings: SmtpSettings = { host: '127.0.0.1', port: 0, name: 'mx.agents.example', limits, tls }
   const listen = listenSmtp(settings, { own, recipientOf, maxBytes, now: Date.now })
-  const receive = async (arrival: RawRequest): Promise<ListenResult> => {
+  const receive = async (arrival: RawRequest): Promise<ReceiveResult> => {
     const { mail } = own.find(arrival) as Extract<OwnMail, { kind: 'mail' }>
     arrivals.push(arrival)
     mails.push(mail)

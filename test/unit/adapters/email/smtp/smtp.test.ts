@@ -1,6 +1,6 @@
 // The SMTP listener over raw sockets: what it takes, what it refuses, and when it says 250.
 import { expect, test } from 'vitest'
-import type { ListenResult } from '../../../../../src/contract/index.ts'
+import type { ReceiveResult } from '../../../../../src/contract/index.ts'
 import { opening, smtpScene, stored, words } from './smtp-setup.ts'
 
 test('hands in the bytes as they came, with the envelope and whoever handed them over', async () => {
@@ -27,7 +27,7 @@ test('hands in the bytes as they came, with the envelope and whoever handed them
 })
 
 test('the SMTP listener says 250 only after the mail was accepted', async () => {
-  const commit = Promise.withResolvers<ListenResult>()
+  const commit = Promise.withResolvers<ReceiveResult>()
   await using scene = await smtpScene({ answer: () => commit.promise })
   const client = await scene.connect()
   await client.all(...opening)
@@ -40,18 +40,25 @@ test('the SMTP listener says 250 only after the mail was accepted', async () => 
   client.close()
 })
 
-test.each<[string, () => Promise<ListenResult>, string]>([
+const refusedForGood = (reason: string): ReceiveResult => ({
+  kind: 'rejected_event',
+  reason,
+  remedy: 'send something else',
+  acceptances: [],
+})
+
+test.each<[string, () => Promise<ReceiveResult>, string]>([
   ['what cannot be judged now', async () => ({ kind: 'later', reason: 'dns' }), '451 4.3.0'],
   ['a fault of ours', () => Promise.reject(new Error('database password is hunter2')), '451 4.3.0'],
   ['a store that never answers', () => new Promise(() => {}), '451 4.3.0'],
-  ['a spoofed author', async () => ({ kind: 'rejected_event', reason: 'spoofed' }), '550 5.7.26'],
-  ['too large by another measure', async () => ({ kind: 'rejected_event', reason: 'mail_too_large' }), '552 5.3.4'],
+  ['a spoofed author', async () => refusedForGood('spoofed'), '550 5.7.26'],
+  ['too large by another measure', async () => refusedForGood('mail_too_large'), '552 5.3.4'],
+  ['whatever else is refused for good', async () => refusedForGood('too_many_parts'), '550 5.7.1'],
   [
-    'whatever else is refused for good',
-    async () => ({ kind: 'rejected_event', reason: 'too_many_parts' }),
-    '550 5.7.1',
+    'what nobody can read',
+    async () => ({ kind: 'unreadable', reason: 'normalize_failed', acceptances: [] }),
+    '550 5.6.0',
   ],
-  ['what nobody can read', async () => ({ kind: 'unreadable', reason: 'normalize_failed' }), '550 5.6.0'],
 ])('the SMTP listener answers %s, and the connection lives on', async (_what, answer, code) => {
   await using scene = await smtpScene({ answer, limits: { answerMs: 1500 } })
   const client = await scene.connect()
@@ -113,7 +120,7 @@ test('hangs up on whoever guesses addresses', async () => {
 
 test('the SMTP listener holds no more bytes than there is room for, over all connections', async () => {
   const commits: (() => void)[] = []
-  const answer = () => new Promise<ListenResult>((resolve) => commits.push(() => resolve(stored)))
+  const answer = () => new Promise<ReceiveResult>((resolve) => commits.push(() => resolve(stored)))
   await using scene = await smtpScene({ answer, limits: { heldBytes: 100_000 } })
   const [first, second] = [await scene.connect(), await scene.connect()]
   for (const client of [first, second]) await client.all(...opening)
@@ -133,7 +140,7 @@ test('the SMTP listener holds no more bytes than there is room for, over all con
 })
 
 test('the SMTP listener lets a mail end when it stops, and takes no other', async () => {
-  const commit = Promise.withResolvers<ListenResult>()
+  const commit = Promise.withResolvers<ReceiveResult>()
   const scene = await smtpScene({ answer: () => commit.promise })
   const [busy, idle] = [await scene.connect(), await scene.connect()]
   await busy.all(...opening)

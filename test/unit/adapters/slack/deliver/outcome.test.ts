@@ -1,7 +1,7 @@
 // What Slack says no with, word by word: every error its reference names for the methods Parley calls has a meaning, and one outcome.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { classifySlackError, type ErrorClass, knownErrors } from '../../../../../adapters/slack/deliver/web-api.ts'
-import type { DeliveryOutcome } from '../../../../../src/contract/index.ts'
+import type { DeliveryResult } from '../../../../../src/contract/index.ts'
 import { createAttempt } from '../../../../../src/testing/adapter-contract-outbound.ts'
 import { adapterWith } from '../../../../conformance/slack/slack-setup.ts'
 import { apiError, type SlackApi, startSlackApi } from '../../../../doubles/slack-api.ts'
@@ -10,7 +10,7 @@ import { commonErrors, errorsOf } from '../../../../doubles/slack-errors.ts'
 const documented = [...new Set([...commonErrors, ...Object.values(errorsOf).flat()])]
 
 /** Of a post, which must not be made twice, and of an edit, which may. */
-const outcomes: Readonly<Record<ErrorClass, readonly [DeliveryOutcome['kind'], DeliveryOutcome['kind']]>> = {
+const outcomes: Readonly<Record<ErrorClass, readonly [DeliveryResult['kind'], DeliveryResult['kind']]>> = {
   doubt: ['unknown', 'retry'],
   later: ['retry', 'retry'],
   limit: ['retry', 'retry'],
@@ -32,7 +32,7 @@ describe('an error of Slack', () => {
   afterAll(async () => {
     await api.close()
   })
-  const say = async (method: string, error: string): Promise<DeliveryOutcome> => {
+  const say = async (method: string, error: string): Promise<DeliveryResult> => {
     const adapter = adapterWith({ apiUrl: `${api.origin}/api/` })
     api.failNext(method, apiError(error))
     const payload = { channel: 'C1', text: 'x', ...(method === 'chat.update' ? { ts: '1.1' } : {}) }

@@ -1,7 +1,7 @@
 // Telegram's outbound quirks: rendering and delivering against a server that stands in for the Bot API.
 import { inspect } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { DeliveryOutcome } from '../../../../../src/contract/index.ts'
+import type { DeliveryResult } from '../../../../../src/contract/index.ts'
 import type { JsonObject } from '../../../../../src/lib/json-value.ts'
 import { createAttempt, createTextReply } from '../../../../../src/testing/adapter-contract-outbound.ts'
 import { type AdapterFixtures, adapterFor } from '../../../../../src/testing/adapter-fixtures.ts'
@@ -159,7 +159,7 @@ describe('delivering', () => {
   })
 
   const adapter = () => adapterFor(kit, api.apiRoot)
-  const send = (fault?: Fault, text = 'hello'): Promise<DeliveryOutcome> => {
+  const send = (fault?: Fault, text = 'hello'): Promise<DeliveryResult> => {
     if (fault !== undefined) api.failNext('sendMessage', fault)
     return adapter().deliver(render(text)[0] as JsonObject, createAttempt(1))
   }
@@ -265,7 +265,7 @@ describe('delivering', () => {
   })
 
   test('T68 no outcome shows the token', async () => {
-    const outcomes: DeliveryOutcome[] = []
+    const outcomes: DeliveryResult[] = []
     for (const [, fault] of cases) outcomes.push(await send(fault))
     outcomes.push(await adapterFor(kit, 'http://127.0.0.1:9').deliver(render('x')[0] as JsonObject, createAttempt(1)))
     const shown = [JSON.stringify(outcomes), inspect(outcomes, { depth: 10, showHidden: true }), inspect(adapter())]
