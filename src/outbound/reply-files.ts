@@ -15,7 +15,7 @@ import {
   toMissingFileText,
   toStoredPart,
 } from '../turns/file-part.ts'
-import { type ReadyTurn, replyFields } from '../turns/ready-turn.ts'
+import { replyFields, type TurnContext } from '../turns/turn-context.ts'
 import type { TurnFiles, TurnFilesContext } from '../turns/turn-files.ts'
 import type { WholeReply } from './render.ts'
 
@@ -150,7 +150,7 @@ export async function storeWholeReply(
     readonly hash: (text: string) => Promise<string>
     readonly log: Log
   },
-  ready: ReadyTurn,
+  ready: TurnContext,
   text: string,
   index: number,
 ): Promise<WholeReply | undefined> {

@@ -18,13 +18,13 @@ import { admitOrHold, answersEachRequest, askSenderName, choosePairingQuota } fr
 import { createEmptyEnd, renderOutgoing } from './end-turn.ts'
 import type { GatewayConnection } from './gateway-connection.ts'
 import type { Admission } from './plan-turn.ts'
-import { type ReadyTurn, replyFields } from './ready-turn.ts'
 import type { TurnServices } from './services.ts'
+import { replyFields, type TurnContext } from './turn-context.ts'
 
 const pairingDays = 7
 
 /** Decided anew, since it may be resumed much later. Undefined: they are let in by now, and the message is to be run. */
-export async function endAccessChallengeTurn(deps: TurnServices, ready: ReadyTurn): Promise<TurnEnd | undefined> {
+export async function endAccessChallengeTurn(deps: TurnServices, ready: TurnContext): Promise<TurnEnd | undefined> {
   const row = ready.members.at(-1)?.row
   if (row === undefined) return createEmptyEnd(ready)
   const admission = await admitOrHold(deps, ready.at, row, ready.lane)
@@ -49,7 +49,7 @@ export async function endAccessChallengeTurn(deps: TurnServices, ready: ReadyTur
 /** A person in private who reached a limit of answers is told when it ends. Undefined: they may be answered, or are not told. */
 async function endForReachedLimit(
   deps: TurnServices,
-  ready: ReadyTurn,
+  ready: TurnContext,
   row: WaitingMessage,
   ground: AccessBasis,
 ): Promise<TurnEnd | undefined> {
@@ -70,7 +70,7 @@ async function endForReachedLimit(
 
 async function endHeldTurn(
   deps: TurnServices,
-  ready: ReadyTurn,
+  ready: TurnContext,
   row: WaitingMessage,
   admission: Extract<Admission, { kind: 'held' }>,
 ): Promise<TurnEnd> {
@@ -112,13 +112,13 @@ function createPairing(
   }
 }
 
-function challengeNotice(ready: ReadyTurn, words: Sentence): NormalizedResponse | undefined {
+function challengeNotice(ready: TurnContext, words: Sentence): NormalizedResponse | undefined {
   const reply = completeReply(words, replyFields(ready))
   return reply === undefined ? undefined : { ...reply, control: { about: 'access_challenge' } }
 }
 
 /** The agent that passed it on must be able to tell its own caller why a chain of agents ended here. */
-function refusalNotice(ready: ReadyTurn, words: Sentence, reason: string): NormalizedResponse | undefined {
+function refusalNotice(ready: TurnContext, words: Sentence, reason: string): NormalizedResponse | undefined {
   const reported = challengeNotice(ready, words)
   if (reported === undefined || !reason.startsWith('gw:')) return reported
   return { ...reported, error: { code: reason, message: words, retryable: false } }
@@ -126,7 +126,7 @@ function refusalNotice(ready: ReadyTurn, words: Sentence, reason: string): Norma
 
 async function renderNoticeCalls(
   deps: TurnServices,
-  ready: ReadyTurn,
+  ready: TurnContext,
   row: WaitingMessage,
   words: Sentence | undefined,
 ): Promise<TurnEnd['calls']> {

@@ -25,18 +25,18 @@ import { assistantEnvelope, toHistoricalMessage, userEnvelope } from '../session
 import { admitMessage } from './admit.ts'
 
 import type { AgentCallQuestions, DecidedQuestion } from './pauses.ts'
-import type { ReadyTurn } from './ready-turn.ts'
 import { remoteCallerForAgent, type TurnChain } from './remote-agents.ts'
 import { toRunEnd } from './run-end.ts'
 import type { TurnServices } from './services.ts'
 import { pauseEndPayload } from './trigger.ts'
+import type { TurnContext } from './turn-context.ts'
 
 /** What an agent's context is made of before it knows the agents it may call. */
 type Context = Omit<AgentContext, 'agents'>
 
 export type AgentCallContext = {
   readonly deps: TurnServices
-  readonly ready: ReadyTurn
+  readonly ready: TurnContext
   /** What the called agent's models used. */
   readonly onUsage: (usage: JsonObject) => void
   readonly chain: TurnChain
@@ -321,7 +321,7 @@ export type AgentCallQuestion = {
   readonly now: number
 }
 
-function createAgentCallMessage(ready: ReadyTurn, question: AgentCallQuestion): NormalizedMessage {
+function createAgentCallMessage(ready: TurnContext, question: AgentCallQuestion): NormalizedMessage {
   const { agent, parts, chain, key } = question
   const { connection, adapter } = ready.at
   const recipient = formatAddress({ local: agent, domain: connection.domain })

@@ -26,10 +26,10 @@ import {
   userEnvelope,
 } from '../sessions/transcript.ts'
 import type { GatewayConnection } from './gateway-connection.ts'
-import { getRunId, type ReadyTurn, replyFields } from './ready-turn.ts'
 import { listAppendedEvents, naturalEnd, taskStateAfterRun } from './run-end.ts'
 import type { RunResult } from './run-turn.ts'
 import type { RenderServices, TurnServices } from './services.ts'
+import { getRunId, replyFields, type TurnContext } from './turn-context.ts'
 import type { TurnPolicy } from './turn-policy.ts'
 
 type Line = TurnEnd['envelopes'][number]
@@ -37,7 +37,7 @@ type Line = TurnEnd['envelopes'][number]
 /** Rendering happens here, before the commit: one outbox row is one vendor call. */
 export async function endAnsweredTurn(
   deps: TurnServices,
-  turn: ReadyTurn,
+  turn: TurnContext,
   result: RunResult,
   latencyMs: number,
 ): Promise<TurnEnd> {
@@ -90,7 +90,7 @@ export async function endAnsweredTurn(
 }
 
 /** What joined an earlier try and was not asked for again ends with the turn as well. */
-function addJoinedMessages(ready: ReadyTurn): ReadyTurn {
+function addJoinedMessages(ready: TurnContext): TurnContext {
   return { ...ready, members: [...ready.members, ...[...ready.joined.values()].flat()], joined: new Map() }
 }
 
@@ -99,7 +99,7 @@ const answered = { state: 'answered', leadState: 'answered', leadReason: null } 
 const silent = { state: 'silent', leadState: 'refused', leadReason: 'silent' } as const
 
 /** The reply of the run, with what is said beside it in the same answer. */
-function replyToSay(ready: ReadyTurn, { reply: returned, run, actions }: RunResult): NormalizedResponse | undefined {
+function replyToSay(ready: TurnContext, { reply: returned, run, actions }: RunResult): NormalizedResponse | undefined {
   const { shown = '' } = ready
   let reply = returned
   const note = reply?.parts.at(-1)
@@ -121,7 +121,7 @@ function replyToSay(ready: ReadyTurn, { reply: returned, run, actions }: RunResu
 }
 
 /** A question is changed by the person who answers it, and must not come back after that. */
-function omitLiveRepeatForQuestion(ready: ReadyTurn, { actions, requests }: RunResult): ReadyTurn {
+function omitLiveRepeatForQuestion(ready: TurnContext, { actions, requests }: RunResult): TurnContext {
   if (ready.live === undefined || (actions.length === 0 && requests.length === 0)) return ready
   const { clientId, text } = ready.live
   return { ...ready, live: { clientId, text } }
@@ -144,14 +144,14 @@ function addUnaskedReply(
 }
 
 /** What was shown while it grew, and is no answer after all, stays as it is and grows no more. */
-function finishUnansweredLive(ready: ReadyTurn): readonly Outgoing[] {
+function finishUnansweredLive(ready: TurnContext): readonly Outgoing[] {
   if (ready.live === undefined) return []
   const reply = completeReply(ready.live.text || say('run.unanswered'), replyFields(ready))
   return reply === undefined ? [] : [{ reply, purpose: 'notice' }]
 }
 
 /** A dead turn commits its apology together with its state. */
-export async function endDeadTurn(deps: RenderServices, given: ReadyTurn, reason: string): Promise<TurnEnd> {
+export async function endDeadTurn(deps: RenderServices, given: TurnContext, reason: string): Promise<TurnEnd> {
   const ready = given.joined.size === 0 ? given : addJoinedMessages(given)
   const reply = apologyReply(replyFields(ready), reason, ready.turn.id, ready.steps().account())
   const calls = await apologyCalls(deps, ready, reply)
@@ -181,12 +181,12 @@ export async function endDeadTurn(deps: RenderServices, given: ReadyTurn, reason
 }
 
 /** What waited for this turn is over with it: no run will come back for its input. */
-function failToolRequest(ready: ReadyTurn, { payload }: WaitingSignal, error: string): TurnEnd['resolved'] {
+function failToolRequest(ready: TurnContext, { payload }: WaitingSignal, error: string): TurnEnd['resolved'] {
   return { id: String(payload['id']), result: null, error, metadata: { turn: ready.turn.id } }
 }
 
 /** An edit or delete of what was already taken: recorded in the transcript, answered by nothing. */
-export function endAmendmentTurn(ready: ReadyTurn): TurnEnd {
+export function endAmendmentTurn(ready: TurnContext): TurnEnd {
   const edit = ready.edit
   const original = edit?.original ?? null
   if (edit === null || original === null)
@@ -211,7 +211,7 @@ export type FailureStep =
 /** What an exception means for its turn. */
 export function decideAfterFailure(
   deps: { readonly turnPolicy: TurnPolicy; readonly random: () => number },
-  ready: ReadyTurn,
+  ready: TurnContext,
   error: unknown,
 ): FailureStep {
   const policy = deps.turnPolicy
@@ -243,13 +243,13 @@ const maxOutageDelayMs = 60_000
 const maxAskedDelayMs = 10 * 60_000
 
 /** The longer it is away, the less often it is asked; when it said itself when to come back, not before, within reason. */
-function outageDelayMs({ turn }: ReadyTurn, error: unknown, firstMs: number): number {
+function outageDelayMs({ turn }: TurnContext, error: unknown, firstMs: number): number {
   const asked = isGatewayError(error) ? Number(error.details['retryAfterSeconds'] ?? 0) * 1000 : 0
   const grown = Math.min((turn.outageMs ?? 0) / 2, maxOutageDelayMs)
   return Math.round(Math.max(firstMs, grown, Math.min(asked, maxAskedDelayMs)))
 }
 
-function toTranscriptLines(ready: ReadyTurn): Line[] {
+function toTranscriptLines(ready: TurnContext): Line[] {
   const runId = getRunId(ready)
   const lines: Line[] = []
   for (const { row, message, edits } of ready.members) {
@@ -262,7 +262,7 @@ function toTranscriptLines(ready: ReadyTurn): Line[] {
   return lines
 }
 
-export function createEmptyEnd(ready: ReadyTurn): TurnEnd {
+export function createEmptyEnd(ready: TurnContext): TurnEnd {
   return {
     turnId: ready.turn.id,
     // Only an access challenge has none.
@@ -296,7 +296,7 @@ export function renderOutgoing(
     readonly hash: (text: string) => Promise<string>
     readonly log: Log
   },
-  ready: ReadyTurn,
+  ready: TurnContext,
   outgoing: readonly Outgoing[],
 ): Promise<readonly QueuedCall[]> {
   const { lane, at, turn } = ready
@@ -321,7 +321,7 @@ async function apologyCalls(
     readonly hash: (text: string) => Promise<string>
     readonly log: Log
   },
-  ready: ReadyTurn,
+  ready: TurnContext,
   reply: Outgoing['reply'],
 ): Promise<readonly QueuedCall[]> {
   try {
@@ -332,7 +332,7 @@ async function apologyCalls(
   }
 }
 
-function getAnsweringAddress(ready: ReadyTurn): string {
+function getAnsweringAddress(ready: TurnContext): string {
   return ready.members.at(-1)?.message.recipient ?? `@${ready.lane.agent}@${ready.at.connection.domain}`
 }
 
@@ -341,7 +341,7 @@ function getAnsweringAddress(ready: ReadyTurn): string {
 type MentionContext = {
   readonly agents: ReadonlyMap<string, Agent>
   readonly at: GatewayConnection
-  readonly members: ReadyTurn['members']
+  readonly members: TurnContext['members']
   /** Who wrote in the conversation before them. */
   readonly earlier: readonly Participant[]
 }

@@ -2,7 +2,6 @@
 // and dead after that, so that what waits behind it goes on.
 
 import { createStepLog } from '../agents/steps.ts'
-import type { Db } from '../db/client.ts'
 import type { JournalStore } from '../db/journal.ts'
 import {
   type HeldLane,
@@ -14,7 +13,6 @@ import {
 } from '../db/turn-rows.ts'
 import { openTurn, releaseLane } from '../db/turns.ts'
 import { describeError, type ErrorCode } from '../lib/errors.ts'
-import type { IdSource } from '../lib/ids.ts'
 import { newTraceId } from '../lib/ids.ts'
 import { isGatewayError, type Log } from '../lib/index.ts'
 import { errorLogFields } from '../lib/log.ts'
@@ -23,18 +21,17 @@ import { answersEachRequest, mayNotify } from './admit.ts'
 import { createEmptyEnd, endDeadTurn } from './end-turn.ts'
 import type { GatewayConnection } from './gateway-connection.ts'
 import { prepareTurn } from './prepare-turn.ts'
-import { newlyOpened, type ReadyTurn } from './ready-turn.ts'
 import { naturalEnd } from './run-end.ts'
 import type { RenderServices, TurnServices } from './services.ts'
-import type { TurnPolicy } from './turn-policy.ts'
+import { newlyOpened, type TurnContext } from './turn-context.ts'
 
 type Failed = {
   readonly at: GatewayConnection
   readonly lane: HeldLane
   /** Undefined: it failed before its turn was opened or resumed. */
-  readonly ready: ReadyTurn | undefined
+  readonly ready: TurnContext | undefined
   readonly error: unknown
-  readonly complete: (ready: ReadyTurn, end: TurnEnd) => Promise<void>
+  readonly complete: (ready: TurnContext, end: TurnEnd) => Promise<void>
 }
 
 /** Not the fault of what waits: the database is away, the lane is another's by now, the process stops. */
@@ -50,7 +47,7 @@ export async function prepareFirstAlone(
   at: GatewayConnection,
   lane: HeldLane,
   error: unknown,
-): Promise<ReadyTurn | undefined> {
+): Promise<TurnContext | undefined> {
   const messages = firstMessageOrRetriedTurn(lane)
   const isAlone = messages.length === lane.messages.length
   if (isTransientFailure(error) || lane.openTurn !== null || lane.signal !== null || isAlone) throw error
@@ -107,10 +104,10 @@ export async function failLane(deps: TurnServices, failed: Failed): Promise<void
 
 /** A turn that could not even be resumed, with what it has done before: its apology says so. */
 async function restoreOpenTurn(
-  deps: { readonly journal: JournalStore },
+  deps: { readonly journal: JournalStore; readonly monotonicMs: () => number },
   { at, lane }: Failed,
   turn: OpenTurn,
-): Promise<ReadyTurn> {
+): Promise<TurnContext> {
   const past = await deps.journal.past(turn.id)
   const members = toTurnMembers(lane.messages)
   const steps = createStepLog(past.steps)
@@ -119,6 +116,7 @@ async function restoreOpenTurn(
     lane,
     at,
     turn,
+    startedAt: deps.monotonicMs(),
     members,
     joined: new Map(),
     steps: () => steps,
@@ -133,10 +131,10 @@ async function restoreOpenTurn(
  * Without a session: nothing of it was heard by an agent. Undefined: the lane is another's by now.
  */
 async function openFinalTurn(
-  deps: { readonly db: Db; readonly journal: JournalStore; readonly turnPolicy: TurnPolicy; readonly newId: IdSource },
+  deps: Pick<TurnServices, 'db' | 'journal' | 'turnPolicy' | 'newId' | 'monotonicMs'>,
   { at, lane }: Failed,
   failures: number,
-): Promise<ReadyTurn | undefined> {
+): Promise<TurnContext | undefined> {
   const rows = lane.signal === null ? firstMessageOrRetriedTurn(lane) : []
   const lead = rows.at(-1)
   const turn: NewTurn = {
@@ -160,16 +158,16 @@ async function openFinalTurn(
     signalId: lane.signal?.id ?? null,
   }
   if (!(await openTurn(deps.db, lane, turn, []))) return undefined
-  const opened = newlyOpened(at, lane, turn, turn.continuesTurn ? await deps.journal.past(turn.id) : undefined)
+  const opened = newlyOpened(deps, at, lane, turn, turn.continuesTurn ? await deps.journal.past(turn.id) : undefined)
   return { ...opened, turn: { ...opened.turn, failures }, members: toTurnMembers(rows), signal: lane.signal }
 }
 
-function toTurnMembers(rows: readonly WaitingMessage[]): ReadyTurn['members'] {
+function toTurnMembers(rows: readonly WaitingMessage[]): TurnContext['members'] {
   return rows.filter(({ event }) => event === 'new').map((row) => ({ row, message: row.message, edits: [] }))
 }
 
 /** With an apology to those who spoke to us, unless that is what cannot be written. */
-async function endFinalTurn(deps: RenderServices, ready: ReadyTurn, reason: string): Promise<TurnEnd> {
+async function endFinalTurn(deps: RenderServices, ready: TurnContext, reason: string): Promise<TurnEnd> {
   try {
     const end = await endDeadTurn(deps, ready, reason)
     return mayApologize(ready) ? end : { ...end, calls: [] }
@@ -190,7 +188,7 @@ async function endFinalTurn(deps: RenderServices, ready: ReadyTurn, reason: stri
 }
 
 /** An access challenge lets no sender in: only senders who would be told so in one are told this. */
-function mayApologize({ turn, at, members }: ReadyTurn): boolean {
+function mayApologize({ turn, at, members }: TurnContext): boolean {
   if (turn.kind === 'amendment') return false
   const row = members.at(-1)?.row
   return turn.kind !== 'access_challenge' || (row !== undefined && (answersEachRequest(at) || mayNotify(row)))

@@ -11,8 +11,8 @@ import type { Log } from '../lib/log.ts'
 import { sleep } from '../lib/time.ts'
 import type { LiveEnd } from '../outbound/render.ts'
 import type { Lease } from './leases.ts'
-import { isNewlyOpenedTurn, type ReadyTurn } from './ready-turn.ts'
 import type { TurnServices, Wakeups } from './services.ts'
+import { isNewlyOpenedTurn, type TurnContext } from './turn-context.ts'
 import type { TurnPolicy } from './turn-policy.ts'
 import { createWakeup, type Wakeup } from './worker-loop.ts'
 
@@ -47,7 +47,7 @@ type Growing = {
   isShown: boolean
 }
 
-export function followTurnAsLiveMessage(deps: TurnServices, ready: ReadyTurn, lease: Lease): LiveMessage {
+export function followTurnAsLiveMessage(deps: TurnServices, ready: TurnContext, lease: Lease): LiveMessage {
   const { live } = ready.at.adapter
   if (live === undefined || (ready.turn.kind !== 'messages' && ready.turn.kind !== 'signal')) return none
   // Of a reply that comes whole nothing is made.
@@ -94,7 +94,7 @@ function createGrowing(live: LiveVerbs, lease: Lease, mayBeOpen: boolean): Growi
 /** What the rows say about the live message of a turn, for the commit that ends it. */
 export async function createLiveEnd(
   deps: { readonly db: Db; readonly turnPolicy: TurnPolicy },
-  ready: Pick<ReadyTurn, 'at' | 'lane' | 'turn'>,
+  ready: Pick<TurnContext, 'at' | 'lane' | 'turn'>,
   text: string,
 ): Promise<LiveEnd | undefined> {
   const row = await findLiveReply(deps.db, ready.turn.id)
@@ -106,7 +106,7 @@ export async function createLiveEnd(
   return { clientId, text, ...(isTakenOver ? { againAfterMs } : {}) }
 }
 
-async function followLiveText(deps: TurnServices, ready: ReadyTurn, state: Growing): Promise<void> {
+async function followLiveText(deps: TurnServices, ready: TurnContext, state: Growing): Promise<void> {
   await sleep(deps.turnPolicy.liveAfterMs, state.over.signal)
   if (state.over.signal.aborted || !state.lease.isHeld()) return
   const preview = state.live.preview?.(ready.lane.replyTo, ready.turn.id)
@@ -126,7 +126,7 @@ type Shown = { readonly reference: string; readonly everyMs: number; readonly re
 /** Shows frame after frame. `unavailable`: none can be shown this way. */
 async function growLiveMessage(
   deps: { readonly turnPolicy: TurnPolicy; readonly monotonicMs: () => number; readonly log: Log },
-  ready: ReadyTurn,
+  ready: TurnContext,
   state: Growing,
   as: Shown,
 ): Promise<'ended' | 'unavailable'> {
@@ -152,7 +152,7 @@ async function waitForNewText(
 /** The vendor's id of the message, as soon as the row was delivered; undefined: there is none to grow. */
 async function openLiveRow(
   deps: { readonly db: Db; readonly turnPolicy: TurnPolicy; readonly wakeups: Wakeups; readonly newId: IdSource },
-  { lane, turn }: ReadyTurn,
+  { lane, turn }: TurnContext,
   state: Growing,
   call: JsonObject,
 ): Promise<string | undefined> {
@@ -174,7 +174,7 @@ async function openLiveRow(
 /** Milliseconds until the next one, or why there is none. */
 async function showTextFrame(
   deps: { readonly log: Log },
-  ready: ReadyTurn,
+  ready: TurnContext,
   state: Growing,
   { reference, everyMs }: Shown,
 ): Promise<number | 'ended' | 'unavailable'> {
@@ -201,6 +201,6 @@ async function showTextFrame(
   }
 }
 
-function liveLogFacts({ lane, turn }: ReadyTurn): { connection: string; trace: string; turn: string } {
+function liveLogFacts({ lane, turn }: TurnContext): { connection: string; trace: string; turn: string } {
   return { connection: lane.connection, trace: turn.traceId, turn: turn.id }
 }

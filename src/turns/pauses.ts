@@ -17,8 +17,8 @@ import type { NewPendingAction, NewTimer, NewToolRequest, PauseResult } from '..
 import { GatewayError } from '../lib/errors.ts'
 import type { IdSource } from '../lib/ids.ts'
 import { type Json, type JsonObject, toStorableJson } from '../lib/index.ts'
-import type { ReadyTurn } from './ready-turn.ts'
 import { addChainToPayload, type TurnChain } from './remote-agents.ts'
+import type { TurnContext } from './turn-context.ts'
 
 export type ReplyFacts = { readonly threadId: string; readonly inReplyTo: string }
 
@@ -34,7 +34,7 @@ export type CollectedPauses = {
 type Draft<Pause> = Omit<Pause, 'resume'> & { readonly resumeOf: (() => JsonObject) | undefined }
 type PauseContext = {
   readonly deps: { readonly newId: IdSource; readonly now: () => number }
-  readonly ready: ReadyTurn
+  readonly ready: TurnContext
   readonly runId: string
 }
 
@@ -72,7 +72,7 @@ export type TurnPauses = {
 
 export function createPauses(
   deps: { readonly now: () => number; readonly newId: IdSource },
-  ready: ReadyTurn,
+  ready: TurnContext,
   { runId, threadId, inReplyTo, ends, chain, rerun, isRerun }: PauseFacts,
 ): TurnPauses {
   const context = { deps, ready, runId }
@@ -207,7 +207,7 @@ async function draftPendingAction(
 }
 
 /** A timer, or whatever else woke the agent, is no person who asked for it. */
-function resolveApprovers({ turn, signal }: ReadyTurn, { by }: ApprovalWish): Resolvers {
+function resolveApprovers({ turn, signal }: TurnContext, { by }: ApprovalWish): Resolvers {
   const problem = approversProblem(by)
   if (problem !== undefined) throw new GatewayError('agent_failed', `[agent] pause.approval: ${problem}`)
   const isAsked = signal === null || isPauseEndSignal(signal)
@@ -240,7 +240,7 @@ async function draftToolRequest(
 }
 
 /** Fires under the id of what it ends, and only if no answer was faster. */
-function createExpiryTimer({ lane, turn }: ReadyTurn, kind: string, id: string, dueInMs: number): NewTimer {
+function createExpiryTimer({ lane, turn }: TurnContext, kind: string, id: string, dueInMs: number): NewTimer {
   const payload = { id, principal: turn.principal, turn: turn.id, reply_to: lane.replyTo }
   return { id, name: `${kind}:${id}`, kind, dueInMs, payload }
 }

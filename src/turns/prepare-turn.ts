@@ -35,15 +35,15 @@ import type { GatewayConnection } from './gateway-connection.ts'
 import { turnDeadlineMs } from './leases.ts'
 import { readStoredRerun } from './pauses.ts'
 import { type Absorbed, absorbEdits, planTurn, type TurnPlan } from './plan-turn.ts'
-import { newlyOpened, type ReadyTurn } from './ready-turn.ts'
 import type { TurnServices } from './services.ts'
+import { newlyOpened, type TurnContext } from './turn-context.ts'
 import type { TurnPolicy } from './turn-policy.ts'
 
 export async function prepareTurn(
   deps: TurnServices,
   at: GatewayConnection,
   held: HeldLane,
-): Promise<ReadyTurn | undefined> {
+): Promise<TurnContext | undefined> {
   const lane = { ...held, messages: addressMessagesToAgent(at, held.agent, held.messages) }
   if (lane.openTurn !== null) return resumeOpenTurn(deps, at, lane, lane.openTurn)
   if (lane.signal !== null) return openForSignal(deps, at, lane, lane.signal)
@@ -116,7 +116,7 @@ async function resumeOpenTurn(
   at: GatewayConnection,
   lane: HeldLane,
   turn: OpenTurn,
-): Promise<ReadyTurn | undefined> {
+): Promise<TurnContext | undefined> {
   const past = await deps.journal.past(turn.id)
   const hasMembers = turn.kind !== 'signal' && turn.kind !== 'amendment'
   const edit = turn.kind === 'amendment' ? (lane.messages[0] ?? null) : null
@@ -125,6 +125,7 @@ async function resumeOpenTurn(
     lane: useReplyToOfPause(lane, lane.signal),
     at,
     turn,
+    startedAt: deps.monotonicMs(),
     signal: lane.signal,
     edit,
     ...(hasMembers ? splitMembersAndJoined(lane.messages) : { members: [], joined: new Map() }),
@@ -144,7 +145,7 @@ async function resumeOpenTurn(
 }
 
 /** Those it began with, and those that joined it on the way. */
-export function splitMembersAndJoined(rows: readonly WaitingMessage[]): Pick<ReadyTurn, 'members' | 'joined'> {
+export function splitMembersAndJoined(rows: readonly WaitingMessage[]): Pick<TurnContext, 'members' | 'joined'> {
   const { entries } = absorbEdits(rows.filter((row) => row.joinedAtPoll === null))
   const joined = new Map<number, Absorbed[]>()
   for (const row of rows) {
@@ -160,7 +161,7 @@ const fatalChanges: ReadonlySet<string> = new Set(['access_lost', 'erased'])
 /** What happened to its members, its people or its history between two tries. */
 async function findChangeSinceStart(
   deps: AdmissionServices,
-  ready: ReadyTurn,
+  ready: TurnContext,
   past: TurnPast,
 ): Promise<string | undefined> {
   const { lane, at, turn, members, joined } = ready
@@ -192,7 +193,7 @@ async function openForMessages(
   lane: HeldLane,
   plan: Extract<TurnPlan, { kind: 'run' | 'amend' }>,
   decided: Decided,
-): Promise<ReadyTurn | undefined> {
+): Promise<TurnContext | undefined> {
   const rows = plan.kind === 'run' ? plan.members.flatMap((member) => [member.row, ...member.edits]) : [plan.edit]
   const planned = plan.kind === 'run' ? { members: [...plan.members], joined: new Map() } : undefined
   // Of a dead turn that is tried again some messages had joined it on the way: they are heard where they were heard then.
@@ -227,7 +228,7 @@ async function openForMessages(
   const past = turn.continuesTurn ? await deps.journal.past(turn.id) : undefined
   const admission = lead === undefined ? undefined : decided.get(lead.id)
   return {
-    ...newlyOpened(at, lane, turn, past),
+    ...newlyOpened(deps, at, lane, turn, past),
     ...taken,
     edit: plan.kind === 'amend' ? plan.edit : null,
     isFirst: turn.history === null,
@@ -250,7 +251,7 @@ async function openAccessChallenge(
   lane: HeldLane,
   { entry, dispositions }: Extract<TurnPlan, { kind: 'access_challenge' }>,
   decided: Decided,
-): Promise<ReadyTurn | undefined> {
+): Promise<TurnContext | undefined> {
   const { row } = entry
   const turn: NewTurn = {
     id: deps.newId(),
@@ -274,7 +275,7 @@ async function openAccessChallenge(
   }
   if (!(await openTurn(deps.db, lane, turn, dispositions))) return undefined
   notifyOfSkipped(deps, lane, dispositions)
-  return { ...newlyOpened(at, lane, turn), members: [entry] }
+  return { ...newlyOpened(deps, at, lane, turn), members: [entry] }
 }
 
 async function openForSignal(
@@ -282,7 +283,7 @@ async function openForSignal(
   at: GatewayConnection,
   lane: HeldLane,
   signal: WaitingSignal,
-): Promise<ReadyTurn | undefined> {
+): Promise<TurnContext | undefined> {
   const again = await findRerunTurn(deps, lane, signal)
   const turn = await createNewTurn(deps, at, lane, {
     kind: 'signal',
@@ -301,7 +302,7 @@ async function openForSignal(
   })
   if (!(await openTurn(deps.db, lane, turn, []))) return undefined
   const past = again === null ? undefined : await deps.journal.past(turn.id)
-  return { ...newlyOpened(at, useReplyToOfPause(lane, signal), turn, past), signal }
+  return { ...newlyOpened(deps, at, useReplyToOfPause(lane, signal), turn, past), signal }
 }
 
 /** The turn whose journal a decision goes on with; null: its agent has noted itself where it stood. */

@@ -10,8 +10,8 @@ import { readJrd } from '../identity/webfinger.ts'
 import type { Fields, JsonObject } from '../lib/json-value.ts'
 import type { SafeFetch } from '../lib/safe-fetch-port.ts'
 import type { Lease } from './leases.ts'
-import type { ReadyTurn } from './ready-turn.ts'
 import type { FenceFetch, TurnServices } from './services.ts'
+import type { TurnContext } from './turn-context.ts'
 
 type ChainPosition = {
   readonly agent: string
@@ -166,7 +166,7 @@ type CancelRemoteContext = {
 /** A remote agent that cannot be told changes nothing about the stop. */
 export async function cancelRemoteTasks(
   deps: TurnServices,
-  ready: ReadyTurn,
+  ready: TurnContext,
   context: CancelRemoteContext,
 ): Promise<void> {
   const { turn, lane, journalTurn } = ready

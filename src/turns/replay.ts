@@ -16,12 +16,12 @@ import type { GatewayConnection } from './gateway-connection.ts'
 import type { Lease } from './leases.ts'
 import { type Admission, planTurn, type TurnPlan } from './plan-turn.ts'
 import { addressMessagesToAgent } from './prepare-turn.ts'
-import type { ReadyTurn } from './ready-turn.ts'
 import { type Account, describeAccount, diffLines, formatSortedJson, normalizeAgain } from './replay-diff.ts'
 import { cleanFixture, type Fixture, type FixtureRequest } from './replay-fixture.ts'
 import { createTurnErrors } from './run-log.ts'
 import { runAgent } from './run-turn.ts'
 import type { TurnServices } from './services.ts'
+import type { TurnContext } from './turn-context.ts'
 
 export type ReplayRequest = { readonly fixture: FixtureRequest }
 
@@ -172,7 +172,7 @@ export type Replayed = { readonly today: Account; readonly steps: StepReport; re
 /** What a replay works with: its own turn, and what its stored requests are read by. */
 type ReplayServices = TurnServices & { readonly validation: Extract<ValidationScope, { from: 'adapter' }> }
 
-type Ready = { readonly ready: ReadyTurn; readonly notes: readonly string[] }
+type Ready = { readonly ready: TurnContext; readonly notes: readonly string[] }
 type Ended = { readonly ended: Account; readonly notes: readonly string[] }
 
 async function runTurnAgain(deps: ReplayServices, at: GatewayConnection, stored: Stored): Promise<Replayed> {
@@ -212,9 +212,12 @@ function listLastAmbient(history: Stored['history'], around: number): Stored['hi
 }
 
 /** Its steps are those that were recorded. */
-function withoutPast(turnId: string): Pick<ReadyTurn, 'joined' | 'steps' | 'journalTurn'> {
+function withoutPast(
+  { monotonicMs }: ReplayServices,
+  turnId: string,
+): Pick<TurnContext, 'startedAt' | 'joined' | 'steps' | 'journalTurn'> {
   const steps = createStepLog()
-  return { joined: new Map(), steps: () => steps, journalTurn: turnId }
+  return { startedAt: monotonicMs(), joined: new Map(), steps: () => steps, journalTurn: turnId }
 }
 
 async function prepareTurnAgain(deps: ReplayServices, at: GatewayConnection, stored: Stored): Promise<Ready | Ended> {
@@ -229,7 +232,10 @@ async function prepareTurnAgain(deps: ReplayServices, at: GatewayConnection, sto
   const lane = createReplayLane(deps, stored, addressMessagesToAgent(at, rows.at(-1)?.agent ?? stored.agent, rows))
   if (stored.signal !== null) {
     const turn = createReplayTurn(deps, stored, lane, null)
-    return { ready: { lane, at, turn, ...withoutPast(turn.id), members: [], signal: stored.signal, edit: null }, notes }
+    return {
+      ready: { lane, at, turn, ...withoutPast(deps, turn.id), members: [], signal: stored.signal, edit: null },
+      notes,
+    }
   }
   const decided = await admitWaitingMessages({ ...deps, db: withoutChainVisits(deps.db) }, at, lane)
   const plan = planTurn(lane, decided, deps.turnPolicy.merge)
@@ -243,7 +249,7 @@ async function prepareTurnAgain(deps: ReplayServices, at: GatewayConnection, sto
       lane: { ...lane, replyTo },
       at,
       turn,
-      ...withoutPast(turn.id),
+      ...withoutPast(deps, turn.id),
       members: [...plan.members],
       signal: null,
       edit: null,
@@ -276,7 +282,7 @@ function replayAccessChallenge(admission: Admission | undefined): Account {
     : accountWithoutCalls('refused', admission?.kind === 'refused' ? admission.reason : null)
 }
 
-async function runAndAccount(deps: TurnServices, ready: ReadyTurn, stop: AbortSignal): Promise<Account> {
+async function runAndAccount(deps: TurnServices, ready: TurnContext, stop: AbortSignal): Promise<Account> {
   // No other process wants this turn: the lease only carries the stop.
   const lease: Lease = {
     signal: stop,

@@ -10,10 +10,10 @@ import { cleanName } from '../lib/clean-text.ts'
 import { GatewayError } from '../lib/errors.ts'
 import { askSenderName, resolveAuthority } from './admit.ts'
 import { answerCommand, controlNames, type Reported } from './chat-commands.ts'
-import { type ReadyTurn, replyFields } from './ready-turn.ts'
 import type { TurnServices } from './services.ts'
+import { replyFields, type TurnContext } from './turn-context.ts'
 
-export async function runCommand(deps: TurnServices, ready: ReadyTurn): Promise<NormalizedResponse | undefined> {
+export async function runCommand(deps: TurnServices, ready: TurnContext): Promise<NormalizedResponse | undefined> {
   const lead = ready.members.at(-1)
   const command = lead === undefined ? undefined : parseChatCommand(lead.message, controlNames)
   if (lead === undefined || command === undefined)
@@ -46,7 +46,7 @@ export async function runCommand(deps: TurnServices, ready: ReadyTurn): Promise<
 }
 
 /** Others see who decided, so a platform that names people by id alone is asked. */
-async function deciderName({ at, members }: ReadyTurn, { name }: ControlCommand): Promise<string | undefined> {
+async function deciderName({ at, members }: TurnContext, { name }: ControlCommand): Promise<string | undefined> {
   const row = members.at(-1)?.row
   if (row === undefined || !decisions.has(name)) return undefined
   const known = cleanName((await askSenderName(at, row)) ?? '')
@@ -59,7 +59,7 @@ const decisions: ReadonlySet<string> = new Set(['approve', 'reject'])
 async function readRunSummary(
   deps: { readonly db: Db },
   conversationId: string,
-  { row, message }: ReadyTurn['members'][number],
+  { row, message }: TurnContext['members'][number],
   { name, args }: ControlCommand,
 ): Promise<RunsAtAGlance | undefined> {
   const here = await summarizeRuns(deps.db, conversationId, row.subject)

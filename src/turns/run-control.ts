@@ -19,9 +19,9 @@ import { userEnvelope } from '../sessions/transcript.ts'
 import { type AdmissionServices, admitWaitingMessages } from './admit.ts'
 import { type Absorbed, type Admission, listJoinable } from './plan-turn.ts'
 import { addressMessagesToAgent, startsNewSession, toNewMember } from './prepare-turn.ts'
-import { getRunId, isNewlyOpenedTurn, type ReadyTurn } from './ready-turn.ts'
 import { createRunRecorder, type RunRecorder } from './run-log.ts'
 import type { TurnServices } from './services.ts'
+import { getRunId, isNewlyOpenedTurn, type TurnContext } from './turn-context.ts'
 import type { TurnPolicy } from './turn-policy.ts'
 
 /** One query per round, for all runs of this process together. A run that is over before the first round costs nothing. */
@@ -75,7 +75,7 @@ export type RunControl = {
   readonly end: () => void
 }
 
-export function openRunControl(deps: TurnServices, ready: ReadyTurn): RunControl {
+export function openRunControl(deps: TurnServices, ready: TurnContext): RunControl {
   const { lane, turn } = ready
   const busy = deps.agents.get(lane.agent)?.busy ?? 'queue'
   let questions = 0
@@ -150,7 +150,7 @@ const closedRecorder: RunRecorder = { emit() {}, show() {}, rest: async () => []
  */
 export async function joinMessagesAsSteeringLine(
   deps: TurnServices,
-  ready: ReadyTurn,
+  ready: TurnContext,
   question: number,
   fetchFiles: (entries: readonly Absorbed[]) => Promise<readonly Absorbed[]>,
 ): Promise<Envelope | undefined> {
@@ -173,7 +173,7 @@ export async function joinMessagesAsSteeringLine(
 
 async function joinWaitingMessages(
   deps: TurnServices,
-  ready: ReadyTurn,
+  ready: TurnContext,
   question: number,
 ): Promise<readonly Absorbed[]> {
   const { lane, turn, members } = ready
@@ -188,12 +188,12 @@ async function joinWaitingMessages(
   return (await joinTurn(deps.db, lane, turn.id, rows, question)) ? joining : []
 }
 
-async function hasOwnersMessage(deps: AdmissionServices, ready: ReadyTurn): Promise<boolean> {
+async function hasOwnersMessage(deps: AdmissionServices, ready: TurnContext): Promise<boolean> {
   return (await listOwnersMessages(deps, ready)).waiting.length > 0
 }
 
 /** Up to the first that is not theirs: order is kept, and each is admitted on its own. */
-async function listOwnersMessages(deps: AdmissionServices, { lane, turn, at }: ReadyTurn) {
+async function listOwnersMessages(deps: AdmissionServices, { lane, turn, at }: TurnContext) {
   if (turn.principal === null) return { waiting: [], messages: [], decided: new Map() }
   const messages = addressMessagesToAgent(at, lane.agent, await listWaitingMessages(deps.db, lane))
   const decided = await admitWaitingMessages(deps, at, { messages, agent: lane.agent, takesPart: true })
@@ -227,7 +227,7 @@ const firstOrdinal = 1_000
  */
 function createReceiptNotifier(
   deps: TurnServices,
-  ready: ReadyTurn,
+  ready: TurnContext,
   how: { readonly busy: 'queue' | 'steer'; readonly isMarking: boolean; readonly emit: RunRecorder['emit'] },
 ): () => void {
   const reported = new Set<string>()
@@ -276,7 +276,7 @@ function isAdmittedRotation(
 /** A channel that appends has nowhere to say it but the message's own task. */
 async function draftWaitNotice(
   deps: { readonly newId: IdSource },
-  { at, lane }: ReadyTurn,
+  { at, lane }: TurnContext,
   { id, taskId, replyTo, message }: WaitingMessage,
   text: Sentence,
 ): Promise<WaitNotice> {
@@ -301,7 +301,7 @@ async function draftWaitNotice(
   }
 }
 
-type NoticeTurn = Pick<ReadyTurn, 'at' | 'lane' | 'turn'>
+type NoticeTurn = Pick<TurnContext, 'at' | 'lane' | 'turn'>
 
 /**
  * The model, or what else the agent needs, is away. The message is the turn's live one: its row is written under the fence of the lane,

@@ -14,7 +14,7 @@ import { toJson } from '../lib/index.ts'
 import type { Fields, JsonObject } from '../lib/json-value.ts'
 import type { Log } from '../lib/log.ts'
 import { errorLogFields, type LogFields } from '../lib/log.ts'
-import { type ReadyTurn, turnEventFields } from './ready-turn.ts'
+import { type TurnContext, turnEventFields } from './turn-context.ts'
 
 export type RunRecorder = {
   readonly emit: (type: string, metadata: Fields) => void
@@ -116,7 +116,7 @@ function limitEventSize(type: string, { original_result: _full, ...metadata }: F
 
 export function notifyRunEvent(
   deps: { readonly notify: Observer; readonly log: Log; readonly meter: Meter },
-  ready: ReadyTurn,
+  ready: TurnContext,
   name: string,
   payload: Fields,
 ): void {
@@ -128,7 +128,7 @@ export function notifyRunEvent(
 
 function reportModelSwitch(
   { log, meter }: { readonly log: Log; readonly meter: Meter },
-  { lane, turn }: ReadyTurn,
+  { lane, turn }: TurnContext,
   { from, to, reason }: Fields,
 ): void {
   const { agent, connection } = lane
@@ -138,7 +138,7 @@ function reportModelSwitch(
 }
 
 /** A tool that a client ran has its result, or will have none: its run goes on from here. */
-export function notifyResumed(deps: { readonly notify: Observer }, ready: ReadyTurn, { pause }: Signal): void {
+export function notifyResumed(deps: { readonly notify: Observer }, ready: TurnContext, { pause }: Signal): void {
   if (pause?.kind !== 'tool_request') return
   const fields = turnEventFields(ready)
   const payload = { request_id: pause.id, status: pause.status }
@@ -178,7 +178,7 @@ const passing = [
 
 type Deps = { readonly db: Db; readonly log: Log; readonly secretValues?: readonly string[]; readonly meter: Meter }
 
-export function createTurnErrors(deps: Deps, ready: ReadyTurn): TurnErrors {
+export function createTurnErrors(deps: Deps, ready: TurnContext): TurnErrors {
   const known = new Set<unknown>()
   const watchers = new Set<string>()
   let count = 0
@@ -219,7 +219,7 @@ export function createTurnErrors(deps: Deps, ready: ReadyTurn): TurnErrors {
 
 function logTurnError(
   { log }: Deps,
-  ready: ReadyTurn,
+  ready: TurnContext,
   { source, name, agent }: ErrorSource,
   error: unknown,
   thrown: ReturnType<typeof describeError>,
@@ -240,7 +240,7 @@ function logTurnError(
 
 async function recordToolCall(
   { meter, db, log }: Deps,
-  { lane, turn, members }: ReadyTurn,
+  { lane, turn, members }: TurnContext,
   { tool, outcome, ms, denial }: ToolCallFacts,
 ): Promise<void> {
   meter.toolCalled(tool, outcome, ms)

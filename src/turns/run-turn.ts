@@ -25,7 +25,6 @@ import { createTimedFetch, type Lease, openTurnSignal, runUntilAborted, turnDead
 import { createPauses, type Rerun, type TurnPauses } from './pauses.ts'
 import { mergeMessages } from './plan-turn.ts'
 import { startsNewSession } from './prepare-turn.ts'
-import { getRunId, isNewlyOpenedTurn, type ReadyTurn, replyFields } from './ready-turn.ts'
 import {
   addChainToPayload,
   cancelRemoteTasks,
@@ -43,6 +42,7 @@ import type { TurnServices } from './services.ts'
 import { createTurnState } from './shared-state.ts'
 import { fetchAncestors, fetchReferencedMessages } from './thread-ancestors.ts'
 import { messagesCame, resolveTrigger, restoreBeginning, type TurnTrigger } from './trigger.ts'
+import { getRunId, isNewlyOpenedTurn, replyFields, type TurnContext } from './turn-context.ts'
 import { fetchTurnFiles, handTurnFiles, openTurnFiles, type TurnFiles } from './turn-files.ts'
 import type { TurnPolicy } from './turn-policy.ts'
 
@@ -87,7 +87,7 @@ export type RunMeans = {
   readonly errors: () => TurnErrors
 }
 
-export async function runAgent(deps: TurnServices, ready: ReadyTurn, parts: RunMeans): Promise<RunResult> {
+export async function runAgent(deps: TurnServices, ready: TurnContext, parts: RunMeans): Promise<RunResult> {
   if (ready.turn.kind === 'control') return { ...nothing, reply: await runCommand(deps, ready), run: naturalEnd }
   const agent = deps.agents.get(ready.lane.agent)
   if (agent === undefined)
@@ -146,7 +146,7 @@ type Run = Omit<Start, 'rerun'> & {
 
 const noPauses = { actions: [], requests: [], timers: [], resolved: null } as const
 
-async function runWithControl(deps: TurnServices, ready: ReadyTurn, { rerun, ...start }: Start): Promise<RunResult> {
+async function runWithControl(deps: TurnServices, ready: TurnContext, { rerun, ...start }: Start): Promise<RunResult> {
   const { lease, trigger } = start
   const control = openRunControl(deps, ready)
   const { signal, end } = openTurnSignal(lease.signal, turnDeadlineMs(deps.turnPolicy, ready.turn))
@@ -221,7 +221,7 @@ type RunSteps = { readonly steps: Steps; readonly settled: () => Promise<void> }
 /** The steps of a run, with their results that are still on their way. */
 function openRunSteps(
   deps: TurnServices,
-  ready: ReadyTurn,
+  ready: TurnContext,
   { lease, isStopping, signal, control, errors }: Run,
 ): RunSteps {
   const { lane, turn } = ready
@@ -250,7 +250,7 @@ function openRunSteps(
   return { steps, settled }
 }
 
-async function runAgentOfTurn(deps: TurnServices, ready: ReadyTurn, run: Run): Promise<RunResult> {
+async function runAgentOfTurn(deps: TurnServices, ready: TurnContext, run: Run): Promise<RunResult> {
   const { agent, control, facts, made, trigger, signal } = run
   const remembered = await readTurnTranscript(deps, ready)
   const fetching = {
@@ -352,7 +352,7 @@ type AgentInput = Pick<AgentContext, 'who' | 'members' | 'history' | 'transcript
 /** What the agent is given with its message. What few agents use is made when it is asked for. */
 function createAgentContext(
   deps: TurnServices,
-  ready: ReadyTurn,
+  ready: TurnContext,
   run: Run,
   { openFiles, openState, fetchFiles, ...given }: AgentInput,
 ): AgentContext {
@@ -452,7 +452,7 @@ async function describeSpeaker(
     readonly access: AccessPolicy
     readonly principals: PrincipalResolver
   },
-  { members, at, lane }: ReadyTurn,
+  { members, at, lane }: TurnContext,
 ): Promise<AgentContext['who']> {
   const lead = members.at(-1)
   return lead === undefined ? {} : ((await resolveSpeaker(deps, at, lead.row, lane.agent)) ?? {})
@@ -461,7 +461,7 @@ async function describeSpeaker(
 /** What a failed attempt did is worth knowing; that it cannot be stored changes nothing about the failure. */
 async function storeEventsOfFailedRun(
   deps: { readonly db: Db },
-  { lane, turn }: ReadyTurn,
+  { lane, turn }: TurnContext,
   control: RunControl,
 ): Promise<void> {
   const events = await control.takeEvents()
@@ -471,7 +471,7 @@ async function storeEventsOfFailedRun(
 /** A run may have been stopped while no process ran it: between two tries. */
 async function stopIfRequested(
   deps: TurnServices,
-  ready: ReadyTurn,
+  ready: TurnContext,
   { control, chain, lease }: Pick<Run, 'control' | 'chain' | 'lease'>,
 ): Promise<void> {
   const [news] = await readRunUpdates(deps.db, [ready.turn.id])
@@ -490,7 +490,7 @@ function isGatewayInvariant(error: unknown): boolean {
 /** What was said before, as much of it as an agent is shown, and the same in every try of its turn. */
 async function readTurnTranscript(
   deps: { readonly transcripts: TranscriptStore; readonly turnPolicy: TurnPolicy },
-  { turn, at, isFirst, view }: ReadyTurn,
+  { turn, at, isFirst, view }: TurnContext,
 ): Promise<readonly Envelope[]> {
   // A turn that its session begins with need not ask.
   if (isFirst === true || view === null) return []

@@ -7,8 +7,8 @@ import { findSuspectTurns, reclaimTurn } from '../db/suspect-turns.ts'
 import type { FullSlots, HeldLane } from '../db/turn-rows.ts'
 import { claimControlTurns, claimTurns, releaseLane } from '../db/turns.ts'
 import type { Log } from '../lib/log.ts'
-import type { ReadyTurn } from './ready-turn.ts'
 import type { Wakeups } from './services.ts'
+import type { TurnContext } from './turn-context.ts'
 import type { TurnPolicy } from './turn-policy.ts'
 
 // In which process a turn runs, by how often a process died on it.
@@ -141,7 +141,7 @@ const maxTries = 60
 /** The turn went on in another process while this process was frozen, or cut off from the database: it lives, so this was no crash. */
 export function reclaimTurnWithRetries(
   deps: { readonly db: Db },
-  ready: Pick<ReadyTurn, 'lane' | 'turn'>,
+  ready: Pick<TurnContext, 'lane' | 'turn'>,
   tries = 1,
 ): void {
   reclaimTurn(deps.db, ready.lane, ready.turn.id).catch(() => {

@@ -21,14 +21,12 @@ import { failLane, prepareFirstAlone } from './failed-lane.ts'
 import type { Lease } from './leases.ts'
 import { createLiveEnd, followTurnAsLiveMessage } from './live-message.ts'
 import { prepareTurn } from './prepare-turn.ts'
-import { isNewlyOpenedTurn, type ReadyTurn, replyFields, turnEventFields, turnLogFields } from './ready-turn.ts'
 import { sendStillTryingNotice } from './run-control.ts'
 import { createTurnErrors, type TurnErrors } from './run-log.ts'
 import { type RunMeans, type RunResult, runAgent } from './run-turn.ts'
 import type { TurnServices } from './services.ts'
 import { reclaimTurnWithRetries } from './suspects.ts'
-
-type TimedTurn = ReadyTurn & { readonly startedAt: number }
+import { isNewlyOpenedTurn, replyFields, type TurnContext, turnEventFields, turnLogFields } from './turn-context.ts'
 
 export async function takeTurn(
   deps: TurnServices,
@@ -42,18 +40,17 @@ export async function takeTurn(
     return
   }
   const lease = deps.leases.keep(lane, claimedAt)
-  const startedAt = deps.monotonicMs()
-  let ready: ReadyTurn | undefined
+  let ready: TurnContext | undefined
   try {
     ready = await prepareTurn(deps, at, lane).catch((error) => prepareFirstAlone(deps, at, lane, error))
     if (ready === undefined) return
     const { kind, taskId } = ready.turn
     // A run that goes on after a decision begins beside the turn that decided, whose answer comes before it in the log.
     if (kind === 'messages' && taskId !== null) deps.watchers.reportProgress(taskId)
-    await runAndEndTurn(deps, { ...ready, startedAt: deps.monotonicMs() }, lease, isStopping)
+    await runAndEndTurn(deps, ready, lease, isStopping)
   } catch (error) {
-    const completeEndedTurn = async (ended: ReadyTurn, how: TurnEnd) =>
-      void (await completeTurnOnce(deps, { ...ended, startedAt }, how))
+    const completeEndedTurn = async (ended: TurnContext, how: TurnEnd) =>
+      void (await completeTurnOnce(deps, ended, how))
     await failLane(deps, { at, lane, ready, error, complete: completeEndedTurn })
   } finally {
     lease.end()
@@ -62,7 +59,7 @@ export async function takeTurn(
 
 async function runAndEndTurn(
   deps: TurnServices,
-  ready: TimedTurn,
+  ready: TurnContext,
   lease: Lease,
   isStopping: () => boolean,
 ): Promise<void> {
@@ -72,7 +69,7 @@ async function runAndEndTurn(
   // Of a reply that comes whole no live message is made; an earlier try may have opened one.
   let live = isNewlyOpenedTurn(ready) ? undefined : followTurnAsLiveMessage(deps, ready, lease)
   let isOver = false
-  const closeLiveMessage = async (): Promise<TimedTurn> => {
+  const closeLiveMessage = async (): Promise<TurnContext> => {
     isOver = true
     return { ...ready, ...(await live?.end()) }
   }
@@ -118,7 +115,7 @@ async function runAndEndTurn(
 }
 
 /** Let in meanwhile: the message goes back to its place and runs like any other. */
-async function endWithAccessChallenge(deps: TurnServices, ready: TimedTurn): Promise<void> {
+async function endWithAccessChallenge(deps: TurnServices, ready: TurnContext): Promise<void> {
   try {
     const end = await endAccessChallengeTurn(deps, ready)
     // Of a dead turn that was tried again and could not begin: run anew its messages would do again what it has done.
@@ -136,7 +133,7 @@ async function endWithAccessChallenge(deps: TurnServices, ready: TimedTurn): Pro
 }
 
 /** Whether anything leaves by it, as far as is known. */
-async function completeTurnOnce(deps: TurnServices, ready: TimedTurn, end: TurnEnd): Promise<boolean> {
+async function completeTurnOnce(deps: TurnServices, ready: TurnContext, end: TurnEnd): Promise<boolean> {
   const { connection, epoch } = ready.lane
   const { taskId } = ready.turn
   const fields = turnLogFields(ready)
@@ -166,7 +163,7 @@ async function completeTurnOnce(deps: TurnServices, ready: TimedTurn, end: TurnE
 
 async function failTurn(
   deps: TurnServices,
-  ready: TimedTurn,
+  ready: TurnContext,
   error: unknown,
   errors: TurnErrors,
 ): Promise<FailureStep['kind']> {
@@ -211,7 +208,7 @@ async function failTurn(
 // A turn that is split, so that its messages run one by one from now on. A live message that it had opened says so, and grows no
 // more.
 
-async function endSplitTurn(deps: TurnServices, ready: ReadyTurn, delayMs: number, code: string): Promise<boolean> {
+async function endSplitTurn(deps: TurnServices, ready: TurnContext, delayMs: number, code: string): Promise<boolean> {
   const live = ready.at.adapter.live === undefined ? undefined : (ready.live ?? (await createLiveEnd(deps, ready, '')))
   if (live === undefined) return splitTurn(deps.db, ready.lane, ready.turn.id, { delayMs, code })
   const { threadId, inReplyTo, agent } = replyFields(ready)

@@ -7,10 +7,10 @@ import type { AncestorMessage, ReferencedMessage } from '../contract/optional-ve
 import type { Json } from '../lib/json-value.ts'
 import { toAmbientEntry } from '../sessions/transcript.ts'
 import { runUntilAborted } from './leases.ts'
-import type { ReadyTurn } from './ready-turn.ts'
+import type { TurnContext } from './turn-context.ts'
 
 export type AncestorsContext = {
-  readonly ready: Pick<ReadyTurn, 'at' | 'lane' | 'members'>
+  readonly ready: Pick<TurnContext, 'at' | 'lane' | 'members'>
   readonly step: AgentContext['step']
   /** Ends the reading: lease lost, deadline, or the run was stopped. */
   readonly signal: AbortSignal

@@ -20,8 +20,8 @@ import type { Log } from '../lib/log.ts'
 import { type Sentence, say } from '../locales/say.ts'
 import { type ReplyFacts, type Rerun, readStoredRerun } from './pauses.ts'
 import { addressMessagesToAgent, splitMembersAndJoined } from './prepare-turn.ts'
-import type { ReadyTurn } from './ready-turn.ts'
 import { type TurnChain, takeChainFromPayload } from './remote-agents.ts'
+import type { TurnContext } from './turn-context.ts'
 
 export type TurnTrigger =
   | {
@@ -43,7 +43,7 @@ export const messagesCame: TurnTrigger = { kind: 'agent', signal: null, ends: nu
 
 export async function resolveTrigger(
   deps: { readonly db: Db; readonly log: Log },
-  ready: ReadyTurn,
+  ready: TurnContext,
 ): Promise<TurnTrigger> {
   const { signal } = ready
   if (signal !== null) {
@@ -73,9 +73,9 @@ function toTurnTrigger(resumed: Resumed | undefined): TurnTrigger {
 /** The turn as it was when the run began: the messages it is about, and those that joined it on the way. */
 export async function restoreBeginning(
   deps: { readonly db: Db },
-  ready: ReadyTurn,
+  ready: TurnContext,
   { beginning }: Rerun,
-): Promise<ReadyTurn> {
+): Promise<TurnContext> {
   if (!beginning.hasMessages) return { ...ready, isRerun: true }
   const rows = await listTurnMessages(deps.db, ready.lane, beginning.turn)
   if (rows.length === 0 || rows.some(({ message }) => message === null))
@@ -89,7 +89,7 @@ export async function restoreBeginning(
 /** The signal as the agent is given it, and where its answer belongs. */
 async function resolveSignal(
   deps: { readonly db: Db; readonly log: Log },
-  ready: ReadyTurn,
+  ready: TurnContext,
   signal: Pick<WaitingSignal, 'kind' | 'name'> & { readonly payload: JsonObject },
 ): Promise<Resumed | undefined> {
   const id = String(signal.payload['id'] ?? '')
@@ -125,7 +125,7 @@ type Found = { readonly pause: EndedPause; readonly stored: JsonObject }
 
 async function findEndedApproval(
   deps: { readonly db: Db; readonly log: Log },
-  ready: ReadyTurn,
+  ready: TurnContext,
   id: string,
 ): Promise<Found | undefined> {
   const row = await loadPendingAction(deps.db, ready.lane.tenant, id)
@@ -160,7 +160,7 @@ async function checkDecision(row: StoredAction): Promise<PauseDecision> {
 
 async function findEndedToolRequest(
   deps: { readonly db: Db },
-  ready: ReadyTurn,
+  ready: TurnContext,
   id: string,
 ): Promise<Found | undefined> {
   const row = await loadToolRequest(deps.db, ready.lane.tenant, id)
@@ -197,7 +197,7 @@ type Reported = NonNullable<NonNullable<NormalizedMessage['channel']>['tool_resu
 /** The id of the request this turn has answered, now or before it was interrupted; or why it has not. */
 async function findAnsweredRequest(
   deps: { readonly db: Db },
-  { lane, turn }: ReadyTurn,
+  { lane, turn }: TurnContext,
   reported: Reported,
 ): Promise<{ readonly id: string } | { readonly refusal: Sentence }> {
   const principal = turn.principal ?? ''

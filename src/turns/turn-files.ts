@@ -26,12 +26,12 @@ import {
 } from './file-part.ts'
 import type { GatewayConnection } from './gateway-connection.ts'
 import type { Absorbed } from './plan-turn.ts'
-import type { ReadyTurn } from './ready-turn.ts'
 import type { TurnServices } from './services.ts'
+import type { TurnContext } from './turn-context.ts'
 
 /** Files of the messages are fetched; messages and history get a handle in every part that stands for a file. */
 export async function handTurnFiles(
-  context: FetchContext & { readonly ready: Pick<ReadyTurn, 'members'> },
+  context: FetchContext & { readonly ready: Pick<TurnContext, 'members'> },
   files: TurnFiles,
   history: readonly HistoricalMessage[],
 ): Promise<{ readonly members: readonly NormalizedMessage[]; readonly history: readonly HistoricalMessage[] }> {
@@ -72,7 +72,7 @@ export type TurnFiles = AgentFiles & {
 /** What the turn was shown may be used, whichever participant sent it: its messages, also those that join it, and `history`. */
 export function openTurnFiles(
   { attachments }: { readonly attachments: AttachmentService },
-  { members, turn }: Pick<ReadyTurn, 'members' | 'turn'>,
+  { members, turn }: Pick<TurnContext, 'members' | 'turn'>,
   threadId: string,
   history: readonly HistoricalMessage[],
 ): TurnFiles {
@@ -259,7 +259,7 @@ async function runInParallel<T>(limit: number, items: readonly T[], work: (item:
 
 type FetchContext = {
   readonly deps: TurnServices
-  readonly ready: Pick<ReadyTurn, 'at' | 'turn'>
+  readonly ready: Pick<TurnContext, 'at' | 'turn'>
   readonly step: AgentContext['step']
   /** Ends the bringing: lease lost, deadline, or the run was stopped. */
   readonly signal: AbortSignal

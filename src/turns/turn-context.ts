@@ -11,10 +11,12 @@ import type { GatewayConnection } from './gateway-connection.ts'
 import type { Absorbed } from './plan-turn.ts'
 
 /** A turn that is ours to run. Its rows are frozen: a crash from here on resumes exactly this. */
-export type ReadyTurn = {
+export type TurnContext = {
   readonly lane: HeldLane
   readonly at: GatewayConnection
   readonly turn: OpenTurn
+  /** When this try began, by the monotonic clock. */
+  readonly startedAt: number
   /** Grows while the turn runs, if its agent lets messages join it. */
   readonly members: Absorbed[]
   /** What joined it in an earlier try, by the question for news that heard it; heard again there, and at its end at the latest. */
@@ -43,13 +45,20 @@ export type ReadyTurn = {
 }
 
 /** A turn whose row was just written, without members yet. `past`: of the turn whose steps it goes through again. */
-export function newlyOpened(at: GatewayConnection, lane: HeldLane, turn: NewTurn, past?: TurnPast): ReadyTurn {
+export function newlyOpened(
+  { monotonicMs }: { readonly monotonicMs: () => number },
+  at: GatewayConnection,
+  lane: HeldLane,
+  turn: NewTurn,
+  past?: TurnPast,
+): TurnContext {
   let steps: StepLog | undefined
   return {
     lane: { ...lane, replyTo: turn.replyTo ?? lane.replyTo },
     at,
     // Only an access challenge has no session, and it looks for none.
     turn: { ...turn, sessionId: turn.sessionId ?? '', failures: 0, crashes: 0, outageMs: null },
+    startedAt: monotonicMs(),
     members: [],
     joined: new Map(),
     steps: () => (steps ??= createStepLog(past?.steps)),
@@ -61,27 +70,27 @@ export function newlyOpened(at: GatewayConnection, lane: HeldLane, turn: NewTurn
 }
 
 /** A turn that the claimed lane did not have yet has just been opened. */
-export function isNewlyOpenedTurn({ lane }: Pick<ReadyTurn, 'lane'>): boolean {
+export function isNewlyOpenedTurn({ lane }: Pick<TurnContext, 'lane'>): boolean {
   return lane.openTurn === null
 }
 
-export function replyFields({ members, lane, turn }: ReadyTurn): ReplyFacts {
+export function replyFields({ members, lane, turn }: TurnContext): ReplyFacts {
   const lead = members.at(-1)?.message
   return { threadId: lead?.thread_id ?? lane.conversationId, inReplyTo: lead?.id ?? turn.id, agent: lane.agent }
 }
 
-export function getRunId({ turn }: ReadyTurn): string {
+export function getRunId({ turn }: TurnContext): string {
   return turn.runId ?? turn.id
 }
 
 /** For lines of the gateway's log. */
-export function turnLogFields({ lane, turn, members }: ReadyTurn): LogFields {
+export function turnLogFields({ lane, turn, members }: TurnContext): LogFields {
   const { connection, agent } = lane
   return { connection, trace: turn.traceId, turn: turn.id, agent, attempt: turn.attempt, members: members.length }
 }
 
 /** For events that observers of the gateway are told. */
-export function turnEventFields(ready: ReadyTurn) {
+export function turnEventFields(ready: TurnContext) {
   const { lane, turn, members } = ready
   const { connection, conversationId, agent } = lane
   return {
