@@ -48,7 +48,7 @@ const sdkAtFirstUse = {
   name: 'model SDK at first use',
   setup(build) {
     build.onLoad({ filter: /[/\\]models[/\\]load-sdk\.ts$/ }, () => ({
-      contents: "export const loadSdk = () => import('./sdk.ts')",
+      contents: "export const loadAiSdk = () => import('./sdk.ts')",
       loader: 'ts',
     }))
   },

@@ -8,7 +8,7 @@ import type { Session } from './api/sessions.ts'
 import type { ExecutionTarget, TaskInput, TaskResult } from './api/task-schemas.ts'
 import type { ToolRequest } from './api/tool-requests.ts'
 import { createClientOperations } from './client/operations.ts'
-import { type CallOptions, type ClientOptions, createRequest } from './client/request.ts'
+import { type CallOptions, type ClientOptions, createRequestMethods } from './client/request.ts'
 import {
   type RunInput,
   type RunOutcome,
@@ -49,7 +49,7 @@ export type Placement = {
 export type ParleyClient = ReturnType<typeof createClient>
 
 export function createClient(options: ClientOptions) {
-  const request = createRequest(options)
+  const request = createRequestMethods(options)
   return {
     /** Says something to an agent and waits for its answer. */
     run: (input: RunInput, call?: CallOptions): Promise<RunOutcome> => requestRun(request, input, call),
@@ -57,15 +57,15 @@ export function createClient(options: ClientOptions) {
     stream: (input: RunInput, call?: StreamOptions): AsyncGenerator<StreamedEvent> => streamRun(request, input, call),
     cancelRun: (runId: string, call?: CallOptions): Promise<CancelledRun> =>
       request.json('POST', `/api/v1/agent/runs/${encodeURIComponent(runId)}/cancel`, call),
-    ...createRunMethods(request),
+    ...createHistoryAndFileMethods(request),
     ...createClientOperations(request),
     tasks: createTaskMethods(request),
   }
 }
 
-type Requests = ReturnType<typeof createRequest>
+type Requests = ReturnType<typeof createRequestMethods>
 
-function createRunMethods({ json }: Requests) {
+function createHistoryAndFileMethods({ json }: Requests) {
   return {
     history: (threadId: string, page: PageOptions = {}, call?: CallOptions): Promise<{ messages: HistoryMessage[] }> =>
       json('GET', '/api/v1/agent/history', { ...call, query: { ...page, threadId } }),

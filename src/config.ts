@@ -177,7 +177,7 @@ export function defineConfig(config: ParleyConfig): ParleyConfig {
 /** Throws one error that lists everything that is wrong. `builtIn`: the channels that are there without a word in the configuration. */
 export function loadConfig(env: Environment, file: ParleyConfig, builtIn: readonly ChannelDefinition[]): Config {
   const problems: string[] = []
-  const channels = addChannels(builtIn, file.channels ?? [], problems)
+  const channels = mergeChannelDefinitions(builtIn, file.channels ?? [], problems)
   const read = environmentSchema.safeParse(dropBlankVariables(env))
   if (!read.success) for (const issue of read.error.issues) problems.push(`${issue.path.join('.')}: ${issue.message}`)
   const unknown = unknownVariableProblems(dropBlankVariables(env), channels)
@@ -211,7 +211,7 @@ export function loadConfig(env: Environment, file: ParleyConfig, builtIn: readon
     port: settings.PARLEY_PORT,
     host: settings.PARLEY_HOST,
     publicUrl,
-    domain: agentDomain(publicUrl),
+    domain: agentAddressDomain(publicUrl),
     dataDir: settings.PARLEY_DATA_DIR,
     databaseUrl: toOptionalSecret(settings.DATABASE_URL),
     postgresSettings,
@@ -241,7 +241,7 @@ export function loadConfig(env: Environment, file: ParleyConfig, builtIn: readon
 }
 
 /** Of the agents' own addresses. `localhost` and numbers are no domain that an address could be at. */
-function agentDomain(publicUrl: string | undefined): string {
+function agentAddressDomain(publicUrl: string | undefined): string {
   const host = publicUrl === undefined ? '' : new URL(publicUrl).hostname
   return parseAddress(`agent@${host}`) === undefined ? 'parley.localhost' : host
 }
@@ -255,7 +255,7 @@ function invalidConfigError(problems: readonly string[]): GatewayError {
 const channelNamePattern = /^[a-z][a-z0-9-]{0,31}$/
 
 /** Built-in channels and those of the configuration, every name once. */
-function addChannels(
+function mergeChannelDefinitions(
   builtIn: readonly ChannelDefinition[],
   added: readonly ChannelDefinition[],
   problems: string[],

@@ -14,12 +14,18 @@ import { fireDueTimers } from './db/transcripts.ts'
 import { readMsUntilNextDue } from './db/turns.ts'
 import type { GatewayDeps } from './gateway/deps.ts'
 import { type Asked, type Done, runChannelOperation } from './inbound/channel-operations.ts'
-import { acceptMessages, logRejectedRequest, receive, resubmitEvent, waitForAnswer } from './inbound/receive.ts'
+import {
+  acceptVerifiedMessages,
+  logRejectedRequest,
+  resubmitEvent,
+  verifyAndStoreRequest,
+  waitForAnswer,
+} from './inbound/receive.ts'
 import { createSenderLimits } from './inbound/sender-limits.ts'
 import { type RequestTrace, startRequestTrace } from './inbound/store-events.ts'
 import type { JsonObject } from './lib/json-value.ts'
 import type { SlotUse } from './observability/process-metrics.ts'
-import { dispatchLane } from './outbound/deliver.ts'
+import { sendCallsOfLane } from './outbound/deliver.ts'
 import type { GatewayConnection } from './turns/gateway-connection.ts'
 import { takeTurn } from './turns/take-turn.ts'
 import { createWorkers, type DrainOptions } from './turns/workers.ts'
@@ -62,7 +68,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const workers = createWorkers(deps, {
     turn: (claimed, isStopping) => takeTurn(deps, claimed, isStopping),
     send: async ({ lane, claimedAt }) => {
-      await dispatchLane(deps, lane, claimedAt)
+      await sendCallsOfLane(deps, lane, claimedAt)
       deps.wakeups.ends.notify()
       deps.wakeups.live.notify()
     },
@@ -70,9 +76,9 @@ export function createGateway(deps: GatewayDeps): Gateway {
   })
   return {
     connections: deps.connections,
-    receive: (at, request, isPulled) => receive(receiving, at, request, isPulled),
+    receive: (at, request, isPulled) => verifyAndStoreRequest(receiving, at, request, isPulled),
     enter: (traceparent) => startRequestTrace(deps, traceparent),
-    take: (at, messages, entry) => acceptMessages(receiving, at, messages, entry),
+    take: (at, messages, entry) => acceptVerifiedMessages(receiving, at, messages, entry),
     logRejection: (at, reason, entry) => logRejectedRequest(deps, at, reason, entry),
     watch: (inboxId, timeoutMs) => waitForAnswer(deps, inboxId, timeoutMs),
     db: deps.db,

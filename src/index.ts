@@ -23,7 +23,7 @@ export {
   inputRequiredLine,
   normalizeMessage,
   normalizeMessages,
-  textLine,
+  textEnvelope as textLine,
   toolCallLine,
   toolResultLine,
   toProviderMessage,
@@ -31,7 +31,11 @@ export {
 } from './agents/messages.ts'
 export { openAiCompatible } from './agents/models/openai-compatible.ts'
 export { runtimeToolPolicy } from './agents/policy/tool-policy.ts'
-export { gatherTools, type ToolSource, tierTools } from './agents/tools/catalog.ts'
+export {
+  collectToolCatalog as gatherTools,
+  splitToolsByTier as tierTools,
+  type ToolSource,
+} from './agents/tools/catalog.ts'
 export { defineTool, type Tool } from './agents/tools/define-tool.ts'
 export { approvalRequired, runtimeToolPending, ToolError } from './agents/tools/tool.ts'
 export {
@@ -122,16 +126,20 @@ export {
 } from './identity/access-policy.ts'
 export {
   callerHeaders,
-  chainCue,
+  createNextCallChain as nextHop,
+  describeCallChainForAgent as chainCue,
+  findAgentLoopFault as loopFault,
   isCallerLoop,
-  loopFault,
   nextAgentChain,
-  nextHop,
   readCallerContext,
   type Visit,
 } from './identity/call-chain.ts'
 export { type ConsentDecision, type ConsentPolicy, decideConsent } from './identity/consent.ts'
-export { atLeast, hasIdentity, type IdentityQuestion } from './identity/evidence.ts'
+export {
+  findIdentityEvidence as hasIdentity,
+  type IdentityQuestion,
+  isAssuranceAtLeast as atLeast,
+} from './identity/evidence.ts'
 export { type AccessGrant, accessibleAgents, checkGrants, type Narrowing } from './identity/grants.ts'
 export type { TokenIssuerSettings } from './identity/issuers/token-issuers.ts'
 export { mayMentionHuman, mentionsIn, type TextMention } from './identity/mentions.ts'
@@ -140,24 +148,29 @@ export {
   applicationPrincipal,
   audiencePrincipal,
   type CapabilityCeiling,
-  can,
   ceilingAllows,
   conversationOwner,
   createEvidenceResolver,
   createPrincipal,
   type ExecutionPrincipal,
   effectiveCeiling,
+  isCapabilityGranted as can,
+  loggablePrincipalFields as safeMetadata,
   narrowCeiling,
   type PrincipalResolver,
   runtimePrincipal,
-  safeMetadata,
   systemPrincipal,
   tokenPrincipal,
   type UserHas,
   userPrincipal,
 } from './identity/principals.ts'
 export { type AgentRoute, routeAgent } from './identity/route-agent.ts'
-export { type AttestationVerifier, admitForwarded, readTrustedIssuers, type TrustedIssuers } from './identity/trust.ts'
+export {
+  type AttestationVerifier,
+  readTrustedIssuers,
+  type TrustedIssuers,
+  verifyForwardedEvidence as admitForwarded,
+} from './identity/trust.ts'
 export { agentJrd, type Jrd, readJrd } from './identity/webfinger.ts'
 // For adapters: errors, secrets, signatures and reading what came in.
 export {

@@ -2,7 +2,7 @@
 
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createApiCallers } from './api/api-callers.ts'
+import { createCallerIdentification } from './api/api-callers.ts'
 import { createApiLimits } from './api/api-limits.ts'
 import { createApp } from './api/app.ts'
 import type { AppDeps } from './api/deps.ts'
@@ -13,7 +13,7 @@ import { createEraseStore } from './db/erase-person.ts'
 import { sampleHealth } from './db/health.ts'
 import { createTokenStore } from './db/tokens.ts'
 import { type Assembled, assembleGateway } from './gateway/assemble.ts'
-import { createRejections } from './identity/rejected-requests.ts'
+import { createRejectionLog } from './identity/rejected-requests.ts'
 import type { ListenerState } from './inbound/listeners.ts'
 import { cachePromise } from './lib/cache.ts'
 import { GatewayError } from './lib/errors.ts'
@@ -21,22 +21,22 @@ import { newTraceId } from './lib/ids.ts'
 import type { Log } from './lib/log.ts'
 import type { Secret } from './lib/secret.ts'
 import { startBackground } from './node/background.ts'
-import { readConfigFindings } from './node/config-findings.ts'
+import { auditGatewayConfig } from './node/config-findings.ts'
 import { openControlSocket, restrictDataDirAccess } from './node/data-dir.ts'
 import { createFreeSpaceCheck, openFileStores } from './node/folder-blob-store.ts'
-import { createGatewaySecrets, createLiveAdminToken, readAdminToken } from './node/gateway-secrets.ts'
+import { createGatewaySecretService, createReloadingAdminToken, readAdminToken } from './node/gateway-secrets.ts'
 import { createHttpListener } from './node/http-listener.ts'
 import { createHttpServer, type HttpServer, releaseTrackedBody } from './node/http-server.ts'
 import {
-  createRequestSource,
+  createSourceClassifier,
   getIncomingMessage,
   isFromThisMachine,
   nodeRequestHeaders,
   rawRequestUrl,
-  trustSocketsOfServer,
+  treatServerSocketsAsLocal,
 } from './node/incoming-request.ts'
 import { createNodeIngress, type NodeIngress } from './node/ingress.ts'
-import { createIsolation, type ForkSuspects } from './node/isolation.ts'
+import { createSuspectTurnIsolation, type ForkSuspects } from './node/isolation.ts'
 import { createNodeMeter, type NodeMeter } from './node/meter.ts'
 import { openDatabase } from './node/open-database.ts'
 import { createPublicUrlCheck } from './node/public-url-check.ts'
@@ -100,7 +100,7 @@ export async function startNode(given: StartOptions): Promise<RunningGateway> {
   const options = { ...given, log }
   await restrictDataDirAccess(config.dataDir, log)
   const admin = await readAdminToken(config.adminToken, config.dataDir)
-  const adminToken = config.adminToken ?? createLiveAdminToken(admin, config.dataDir)
+  const adminToken = config.adminToken ?? createReloadingAdminToken(admin, config.dataDir)
   // The folder's socket listens before there is an app: being able to listen is the lock.
   const address = createPublicUrlCheck({
     ...options,
@@ -108,13 +108,13 @@ export async function startNode(given: StartOptions): Promise<RunningGateway> {
     fetch,
     monotonicMs: () => performance.now(),
   })
-  const { listener, open: startServing } = createHttpListener(createRequestSource(config), address.answer)
+  const { listener, open: startServing } = createHttpListener(createSourceClassifier(config), address.answer)
   const lockServer = createServer(listener)
-  trustSocketsOfServer(lockServer)
+  treatServerSocketsAsLocal(lockServer)
   const opened = await (options.openDatabase ?? openDatabase)({ ...options, lockServer })
   const edge = createHttpServer(listener, config.http, { monotonicMs: () => performance.now(), log })
   const { server } = edge
-  const isolation = createIsolation(options.forkSuspects)
+  const isolation = createSuspectTurnIsolation(options.forkSuspects)
   const pool = createWorkerPool(options)
   let assembled: Assembled | undefined
   let ingress: NodeIngress
@@ -134,7 +134,7 @@ export async function startNode(given: StartOptions): Promise<RunningGateway> {
       isolation,
       offload: pool.offload,
     })
-    const rejections = createRejections()
+    const rejections = createRejectionLog()
     const { db } = assembled.deps
     const readHealthSamples = cachePromise(samplesFreshMs, assembled.deps.monotonicMs, () =>
       withDatabaseTimeout(samplesTimeoutMs, sampleHealth(db, config.retention)),
@@ -214,7 +214,9 @@ export type OfflineGateway = {
   readonly close: () => Promise<void>
 }
 
-export async function openOffline(options: StartOptions & { readonly adminToken: Secret }): Promise<OfflineGateway> {
+export async function assembleGatewayWithoutListening(
+  options: StartOptions & { readonly adminToken: Secret },
+): Promise<OfflineGateway> {
   const { config, migrationsFolder, adminToken } = options
   const lockServer = createStartingServer()
   const opened = await openDatabase({ config, migrationsFolder, lockServer, mayMigrate: false })
@@ -230,7 +232,7 @@ export async function openOffline(options: StartOptions & { readonly adminToken:
     const app = createApp({
       ...createAppDeps(options, assembled, opened.database, {
         meter,
-        rejections: createRejections(),
+        rejections: createRejectionLog(),
         probe,
         readHealthSamples,
       }),
@@ -274,7 +276,7 @@ function createAppDeps(
   const tokens = createTokenStore(database, config.tenant)
   const { readHealthSamples } = states
   const readiness = createNodeReadiness(assembled, { ...states, database })
-  const sourceOf = createRequestSource(config)
+  const sourceOf = createSourceClassifier(config)
   return {
     gateway,
     agents: config.agents,
@@ -285,13 +287,13 @@ function createAppDeps(
     meter: deps.meter,
     newTrace: () => newTraceId(deps),
     tokens,
-    findWeakSettings: async () => readConfigFindings(config, await tokens.list(), states.publicUrl?.()),
+    findWeakSettings: async () => auditGatewayConfig(config, await tokens.list(), states.publicUrl?.()),
     forget: createEraseStore(database, config.tenant),
     replay: (id, wanted) => replay(assembled.deps, id, wanted),
     wake: assembled.wake,
     files: assembled.files,
-    secrets: createGatewaySecrets(config, database, assembled.files.rotateKey),
-    callers: createApiCallers(deps),
+    secrets: createGatewaySecretService(config, database, assembled.files.rotateKey),
+    callers: createCallerIdentification(deps),
     tokenIssuers: config.tokenIssuers,
     publicUrl: config.publicUrl,
     readReadiness: () => readReadiness(readiness),

@@ -5,20 +5,20 @@ import type { ExecutionContext, MessageBatch } from '@cloudflare/workers-types'
 import type { Config, ParleyConfig } from './config.ts'
 import type { Failpoint } from './db/client.ts'
 import { requireSchema } from './db/schema-version.ts'
-import { findSuspectTurns } from './db/suspect-turns.ts'
-import { runSweepRound } from './gateway/sweep.ts'
+import { countSuspectTurnsByCrashes } from './db/suspect-turns.ts'
+import { runRetentionSweep } from './gateway/sweep.ts'
 import { createIssuerCache } from './identity/issuers/issuer-client.ts'
-import { createRejections } from './identity/rejected-requests.ts'
+import { createRejectionLog } from './identity/rejected-requests.ts'
 import { isGatewayError } from './lib/errors.ts'
 import type { Log } from './lib/log.ts'
 import { limitRefusalLines } from './observability/log-limiter.ts'
 import { chooseSuspectShare } from './turns/suspects.ts'
 import type { DrainOptions } from './turns/workers.ts'
 import {
+  adminNotFoundResponse,
   answerWorkerRequest,
-  failureResponse,
-  hiddenAdminResponse,
-  isHiddenAdminRequest,
+  invocationFailureResponse,
+  isDisabledAdminRequest,
   receiveEmailEvent,
 } from './worker/answer-request.ts'
 import { type Invocation, type InvocationOptions, openInvocation } from './worker/invocation.ts'
@@ -27,7 +27,7 @@ import {
   createMailerFromBinding,
   createQueueWakeup,
   createWorkerFiles,
-  isSuspectsMessage,
+  isSuspectTurnsMessage,
   readWorkerSettings,
   suspectsMessage,
   type WorkerEmail,
@@ -66,29 +66,33 @@ export function createWorker(file: ParleyConfig = {}, hooks: WorkerHooks = {}): 
   // Between invocations nothing runs: a rest is told with the next refusal.
   const log = limitRefusalLines(hooks.log ?? createWorkerLog(), { monotonicMs: () => performance.now() })
   const settingsOf = memoizeByObject((env: WorkerEnv) => logConfigWarnings(readWorkerSettings(env, file), log))
-  const rejections = createRejections()
+  const rejections = createRejectionLog()
   const issuerMemory = createIssuerCache()
   let isSchemaKnown = false
 
-  const openInvocationFor = (env: WorkerEnv, maxConnections: number, onWork?: () => void): Invocation => {
+  const openInvocationForEnv = (env: WorkerEnv, maxConnections: number, onWork?: () => void): Invocation => {
     const { config } = settingsOf(env)
     const parts = { ...readWorkerBindings(env, config), maxConnections, issuerMemory, ...hooks, log }
     return openInvocation(config, onWork === undefined ? parts : { ...parts, onWork })
   }
-  const openWakingInvocation = (env: WorkerEnv, context: Waiting): Invocation =>
-    openInvocationFor(env, 1, createQueueWakeup({ queue: env.WAKE, waitUntil: (work) => context.waitUntil(work), log }))
-  const requireKnownSchema = async ({ database }: Invocation): Promise<void> => {
+  const openInvocationThatWakesQueue = (env: WorkerEnv, context: Waiting): Invocation =>
+    openInvocationForEnv(
+      env,
+      1,
+      createQueueWakeup({ queue: env.WAKE, waitUntil: (work) => context.waitUntil(work), log }),
+    )
+  const requireSchemaOnce = async ({ database }: Invocation): Promise<void> => {
     if (!isSchemaKnown) await requireSchema(database)
     isSchemaKnown = true
   }
   const respondToRequest = async (request: Request, env: WorkerEnv, context: Waiting): Promise<Response> => {
     const settings = settingsOf(env)
-    if (isHiddenAdminRequest(request, settings)) return hiddenAdminResponse()
-    const invocation = openWakingInvocation(env, context)
+    if (isDisabledAdminRequest(request, settings)) return adminNotFoundResponse()
+    const invocation = openInvocationThatWakesQueue(env, context)
     const streams: Promise<void>[] = []
     const keepInvocationOpen = (until: Promise<void>): void => void streams.push(until)
     try {
-      if (new URL(request.url).pathname !== '/healthz') await requireKnownSchema(invocation)
+      if (new URL(request.url).pathname !== '/healthz') await requireSchemaOnce(invocation)
       return await answerWorkerRequest(request, invocation, settings, { log, keepOpen: keepInvocationOpen, rejections })
     } finally {
       // An answer that streams goes on reading after it was returned.
@@ -96,9 +100,9 @@ export function createWorker(file: ParleyConfig = {}, hooks: WorkerHooks = {}): 
     }
   }
   const receiveWorkerEmail = async (message: WorkerEmail, env: WorkerEnv, context: Waiting): Promise<void> => {
-    const invocation = openWakingInvocation(env, context)
+    const invocation = openInvocationThatWakesQueue(env, context)
     try {
-      await requireKnownSchema(invocation)
+      await requireSchemaOnce(invocation)
       await receiveEmailEvent({ gateway: invocation.gateway, rejections }, message)
     } finally {
       context.waitUntil(invocation.end())
@@ -110,9 +114,9 @@ export function createWorker(file: ParleyConfig = {}, hooks: WorkerHooks = {}): 
     deadlineMs: number,
     parts: BatchDrainOptions = {},
   ): Promise<void> => {
-    const invocation = openInvocationFor(env, databaseConnections)
+    const invocation = openInvocationForEnv(env, databaseConnections)
     try {
-      await requireKnownSchema(invocation)
+      await requireSchemaOnce(invocation)
       await invocation.gateway.drain({ deadline: AbortSignal.timeout(deadlineMs), untilIdle: true, ...parts.share })
       await parts.after?.(invocation, settingsOf(env))
       await scheduleNextWakeup(invocation, env)
@@ -120,12 +124,14 @@ export function createWorker(file: ParleyConfig = {}, hooks: WorkerHooks = {}): 
       context.waitUntil(invocation.end())
     }
   }
-  const sweepAfterDrain: AfterDrain = ({ database, deps }, { config }) => runSweepRound({ config, database, deps, log })
+  const sweepAfterDrain: AfterDrain = ({ database, deps }, { config }) =>
+    runRetentionSweep({ config, database, deps, log })
 
   return {
     fetch: (request, env, context) =>
-      respondToRequest(request, env, context).catch((error) => failureResponse(error, log)),
-    email: (message, env, context) => logAndRethrow(receiveWorkerEmail(message, env, context), logMailNotTaken(log)),
+      respondToRequest(request, env, context).catch((error) => invocationFailureResponse(error, log)),
+    email: (message, env, context) =>
+      logAndRethrow(receiveWorkerEmail(message, env, context), createMailRefusalLogger(log)),
     async queue(batch, env, context) {
       const drainBatch = async () =>
         drainInInvocation(env, context, queueDeadlineMs, await drainOptionsForBatch(batch, env))
@@ -151,14 +157,14 @@ type BatchDrainOptions = { readonly after?: AfterDrain; readonly share?: Pick<Dr
 
 /** A turn on which processes died has an invocation to itself: what woke it along with others is said again. */
 async function drainOptionsForBatch({ messages }: Wakes, env: WorkerEnv): Promise<BatchDrainOptions> {
-  const suspects = messages.filter(({ body }) => isSuspectsMessage(body))
+  const suspects = messages.filter(({ body }) => isSuspectTurnsMessage(body))
   if (suspects.length === 0) return {}
   if (suspects.length < messages.length) await env.WAKE.send(wakeMessage)
   return { share: { suspects: 'alone' } }
 }
 
 async function scheduleNextWakeup({ deps, gateway }: Invocation, env: WorkerEnv): Promise<void> {
-  const found = await findSuspectTurns(deps.db)
+  const found = await countSuspectTurnsByCrashes(deps.db)
   if (found.some(({ crashes }) => chooseSuspectShare(crashes, deps.turnPolicy.maxCrashes) === 'alone'))
     await env.WAKE.send(suspectsMessage)
   const dueInMs = await gateway.nextDueMs()
@@ -172,7 +178,7 @@ const createDrainFailureReporter =
   (problem: string): void =>
     log.error('drain_failed', { problem })
 
-const logMailNotTaken =
+const createMailRefusalLogger =
   (log: Log) =>
   (problem: string): void =>
     log.error('mail_not_taken', { problem })

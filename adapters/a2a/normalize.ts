@@ -63,7 +63,7 @@ export function takeGatewayMetadata({ message, metadata }: Pick<SendRequest, 'me
   }
 }
 
-export function sendToMessage(facts: SendFacts, connection: Connection): InboundMessage {
+export function sendRequestToMessage(facts: SendFacts, connection: Connection): InboundMessage {
   const { message, caller, agent, contextId, receivedAt, chain, forwarded, relay, known, isContextOwn } = facts
   const recipient = formatAddress({ local: agent, domain: connection.domain })
   return {
@@ -161,7 +161,7 @@ export function normalizeA2a(
   const chain = readCallChain(claimed, caller.chain.agentChain)
   if (!chain.ok) throw new UnparsableEventError('invalid_agent_chain', facts)
   const { messageId, contextId = messageId, taskId } = message
-  const arrived = sendToMessage(
+  const arrived = sendRequestToMessage(
     {
       message,
       caller,

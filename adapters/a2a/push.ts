@@ -25,7 +25,7 @@ export function checkPushEnabled({ settings }: Pick<A2aDeps, 'settings'>): Fault
 }
 
 /** `at`: how the request calls the configuration. */
-export function checkPushConfig({ settings }: A2aDeps, url: string, at = ''): Fault | undefined {
+export function checkPushUrl({ settings }: A2aDeps, url: string, at = ''): Fault | undefined {
   const problem = settings.push === false ? undefined : pushTargetProblem(url, settings.push.allow)
   return problem === undefined ? undefined : invalidParams([{ field: `${at}url`, description: problem }])
 }
@@ -33,7 +33,7 @@ export function checkPushConfig({ settings }: A2aDeps, url: string, at = ''): Fa
 export const createPushConfig: Operation = async (deps, call, params) => {
   const config = valueOrFault(readPushConfigRequest(params))
   if (isA2aFault(config)) return config
-  const refusal = checkPushEnabled(deps) ?? checkPushConfig(deps, config.url)
+  const refusal = checkPushEnabled(deps) ?? checkPushUrl(deps, config.url)
   if (refusal !== undefined) return refusal
   const task = await findTask(deps, call, config.taskId)
   if (isA2aFault(task)) return task
@@ -66,7 +66,7 @@ export async function savePushConfig(
 }
 
 /** What is asked about receivers of a task, once it is readable, they are told at all, and the task is the caller's. */
-async function checkTaskOfRequest<Request extends { readonly taskId: string }>(
+async function checkPushTaskAccess<Request extends { readonly taskId: string }>(
   deps: A2aDeps,
   call: A2aRequest,
   request: Request | Fault,
@@ -79,7 +79,7 @@ async function checkTaskOfRequest<Request extends { readonly taskId: string }>(
 }
 
 export const getPushConfig: Operation = async (deps, call, params) => {
-  const request = await checkTaskOfRequest(deps, call, valueOrFault(readPushRequest(params)))
+  const request = await checkPushTaskAccess(deps, call, valueOrFault(readPushRequest(params)))
   if (isA2aFault(request)) return request
   const { id, taskId } = request
   const found = await deps.tasks.push.find(taskId, id, taskCaller(call))
@@ -93,7 +93,7 @@ export const getPushConfig: Operation = async (deps, call, params) => {
 }
 
 export const listPushConfigs: Operation = async (deps, call, params) => {
-  const request = await checkTaskOfRequest(deps, call, valueOrFault(readPushListRequest(params)))
+  const request = await checkPushTaskAccess(deps, call, valueOrFault(readPushListRequest(params)))
   if (isA2aFault(request)) return request
   const configs = await deps.tasks.push.list(request.taskId, taskCaller(call))
   return configs === undefined ? taskNotFound() : toResultOutcome({ configs: configs.map(toPushConfig) })
@@ -101,7 +101,7 @@ export const listPushConfigs: Operation = async (deps, call, params) => {
 
 /** Deleting one that is gone succeeds. */
 export const deletePushConfig: Operation = async (deps, call, params) => {
-  const request = await checkTaskOfRequest(deps, call, valueOrFault(readPushRequest(params)))
+  const request = await checkPushTaskAccess(deps, call, valueOrFault(readPushRequest(params)))
   if (isA2aFault(request)) return request
   await deps.tasks.push.remove(request.taskId, request.id, taskCaller(call))
   return toResultOutcome({})

@@ -228,7 +228,7 @@ function renderFile(part: FilePart): readonly A2aPart[] {
     ...metadata,
   }
   if (ref.kind === 'inline') {
-    const data = part.kind === 'artifact' && mayHoldJson(mime) ? decodeJson(ref.data_base64) : undefined
+    const data = part.kind === 'artifact' && mayHoldJson(mime) ? decodeBase64Json(ref.data_base64) : undefined
     if (data === undefined) return [{ raw: ref.data_base64, ...about }]
     return [{ data: data.is, ...(name === undefined ? {} : { filename: name }), ...metadata }]
   }
@@ -250,7 +250,7 @@ function mayHoldJson(mime: string | undefined): boolean {
   return mime === undefined || mime === 'text/plain' || /[/+]json$/.test(mime)
 }
 
-function decodeJson(base64: string): { readonly is: Json } | undefined {
+function decodeBase64Json(base64: string): { readonly is: Json } | undefined {
   try {
     const bytes = decodeBase64(base64)
     return { is: JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes)) }
@@ -302,7 +302,7 @@ export function createFrameRenderer(place: TaskContext, begun: Pick<TaskSnapshot
         return answerFrame(event, place, words, isMore)
       }
       case 'activity':
-        return event.type === 'notice' ? noticeFrame(event, place) : undefined
+        return event.type === 'notice' ? activityStatusFrame(event, place) : undefined
       default:
         return event satisfies never
     }
@@ -319,7 +319,7 @@ function statusFrame({ state, said, at, runId }: EventOf<'state'>, place: TaskCo
 }
 
 /** Words on the way, as the status the task is in already. */
-function noticeFrame({ metadata, at, cursor }: EventOf<'activity'>, place: TaskContext): StreamResponse {
+function activityStatusFrame({ metadata, at, cursor }: EventOf<'activity'>, place: TaskContext): StreamResponse {
   const { taskId, contextId } = place
   const said = { role: 'ROLE_AGENT', parts: [{ text: String(metadata['text'] ?? '') }] } as const
   const message = { messageId: `${taskId}:${cursor}`, contextId, taskId, ...said }

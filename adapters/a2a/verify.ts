@@ -89,7 +89,7 @@ export async function verifyA2a(
 ): Promise<VerifyResult<A2aPayload>> {
   const result = await verifyCaller(callers, arrival, to)
   if (result.kind === 'rejected') return result
-  if (parseJsonType(arrival.headers['content-type']) === undefined)
+  if (matchJsonMediaType(arrival.headers['content-type']) === undefined)
     return { kind: 'rejected', reason: 'malformed_request' }
   return { kind: 'genuine', payload: { bytes: arrival.bytes, caller: result.caller } }
 }
@@ -105,16 +105,16 @@ function mediaTypeWithoutParameters(header: string | undefined): string {
   return (header ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
 }
 
-export function parseJsonType(header: string | undefined): JsonType | undefined {
+export function matchJsonMediaType(header: string | undefined): JsonType | undefined {
   const bare = mediaTypeWithoutParameters(header)
   return jsonTypes.find((type) => type === bare)
 }
 
 /** What the caller wrote in, else what it asks for first, else plain JSON. */
 export function chooseAnswerMediaType(contentType: string | undefined, accept: string | undefined): JsonType {
-  const written = parseJsonType(contentType)
+  const written = matchJsonMediaType(contentType)
   if (written !== undefined) return written
-  const asked = (accept ?? '').split(',').map((entry) => parseJsonType(entry))
+  const asked = (accept ?? '').split(',').map((entry) => matchJsonMediaType(entry))
   return asked.find((type) => type !== undefined) ?? 'application/json'
 }
 
@@ -139,7 +139,7 @@ export function doMediaTypesOverlap(wanted: readonly string[], offered: readonly
 
 const versionName = 'A2A-Version'
 
-export function readVersion(request: Request, supported: readonly Dialect[]): Dialect | Fault {
+export function readProtocolVersion(request: Request, supported: readonly Dialect[]): Dialect | Fault {
   const header = request.headers.get(versionName)
   const asked = (header ?? new URL(request.url).searchParams.get(versionName) ?? '').trim()
   const [, major, minor] = /^(\d{1,3})\.(\d{1,3})(?:\.\d{1,3})?$/.exec(asked === '' ? '0.3' : asked) ?? []

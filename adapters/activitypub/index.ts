@@ -22,21 +22,25 @@ import {
   activitypubSettingsSchema,
 } from './config.ts'
 import { deliverActivityPub, recipientHost } from './deliver/deliver-activity.ts'
-import { createRecipientExpander, deliverUnlessBlocked, expandAfterResolving } from './deliver/expand-recipients.ts'
+import {
+  createRecipientExpander,
+  deliverUnlessBlocked,
+  expandAfterResolvingInboxes,
+} from './deliver/expand-recipients.ts'
 import { createActivityPubProbe } from './doctor/probe.ts'
 import { agentKeyOwner, instanceKeyOwner } from './documents/actor-document.ts'
 import type { DocumentSettings } from './documents/document-deps.ts'
 import { createActivityPubWebFinger, startupNotice } from './documents/instance-info.ts'
-import { createOwnNotes } from './documents/own-notes.ts'
+import { createOwnNoteReader } from './documents/own-notes.ts'
 import { createDocumentServer } from './documents/serve.ts'
 import { createDocumentUrls, reservedSlugs, servedPaths } from './documents/urls.ts'
-import { createBlocks, createWritePermission, type ModerationRules } from './moderation.ts'
+import { createBlockListCache, createWritePermission, type ModerationRules } from './moderation.ts'
 import { normalizeActivity } from './normalize/activity.ts'
 import type { LocalAgents } from './normalize/activity-context.ts'
 import { renderActivityPub } from './render/reply.ts'
-import { createReaderVerifier } from './signatures/authenticate.ts'
+import { createRequestSignerLookup } from './signatures/authenticate.ts'
 import { createActorKeys } from './signatures/own-keys.ts'
-import { createSignGet } from './signatures/sign-request.ts'
+import { createGetSigner } from './signatures/sign-request.ts'
 import { createSignatureVerifier } from './signatures/verify-activity.ts'
 import { fetchLinkedPost, fetchPostAncestors } from './thread-ancestors.ts'
 import { createSenderScreen, readStoredPayload, verifyActivity } from './verify.ts'
@@ -79,7 +83,7 @@ export function activitypub(options: ActivityPubOptions = {}): ConnectionConfig 
 function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Adapter {
   const { now } = deps
   const { acceptProofs: acceptsProofs, insecureLoopback: origins = [] } = settings
-  const origin = publicOrigin(settings, deps.publicUrl)
+  const origin = requirePublicOrigin(settings, deps.publicUrl)
   const guardedFetch = createRemoteFetch(deps, origins)
   const ttlStore = requirePort('activitypub', deps.ttlStore, 'a TTL store; pass deps.ttlStore')
   const records = requirePort('activitypub', deps.records, 'records; pass deps.records')
@@ -93,11 +97,11 @@ function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Ad
 
   const ownKeys = requirePort('activitypub', deps.ownKeys, 'its keys; pass deps.ownKeys')
   const keys = createActorKeys({ ownKeys, records, now })
-  const signGet = createSignGet({ keys, instance: instanceKeyOwner(places), now })
+  const signGet = createGetSigner({ keys, instance: instanceKeyOwner(places), now })
   const remote = createRemoteLookup({ guardedFetch, ttlStore, now, origins, signGet, userAgent })
   const moderation = moderationRules(settings)
   const getLocalAgents = (): LocalAgents => ({ places, agents: listServedSlugs(), moderation })
-  const blocks = createBlocks({ records, now, listed: settings.block })
+  const blocks = createBlockListCache({ records, now, listed: settings.block })
   const mayWrite = createWritePermission(moderation, blocks)
   const knowing = { remote, records, home: getLocalAgents, mayWrite, now }
   const isKnown = deps.knownPeople?.isAdmitted ?? (async () => false)
@@ -125,8 +129,8 @@ function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Ad
     version,
     maxBodyBytes: settings.maxBodyBytes,
     acceptsProofs,
-    notes: createOwnNotes(records, places),
-    signerOf: createReaderVerifier({ keys: remote.keys, now, origin }),
+    notes: createOwnNoteReader(records, places),
+    signerOf: createRequestSignerLookup({ keys: remote.keys, now, origin }),
   }
   const servesFiles = deps.files?.answer !== undefined
   const rendering = { ...settings, origin, handleHost: places.handleHost, agents: listServedSlugs, servesFiles }
@@ -153,7 +157,7 @@ function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Ad
     render: (reply, to, mayNotify) => renderActivityPub(rendering, reply, to, mayNotify),
     deliver: deliverUnlessBlocked({ closedRooms: deps.closedRooms, blocks }, deliverActivityPub(sending)),
     limitedBy: recipientHost,
-    expand: expandAfterResolving(remote, createRecipientExpander({ origin, records, newId, now })),
+    expand: expandAfterResolvingInboxes(remote, createRecipientExpander({ origin, records, newId, now })),
     webfinger: createActivityPubWebFinger(documents),
     serve: createDocumentServer(documents),
     admin: createOperations({ ...documents, now, limit: settings.limit, listed: settings.block }),
@@ -178,7 +182,7 @@ function documentSettings(settings: ActivityPubSettings): DocumentSettings {
 }
 
 /** Public ids last for years and are believed only by https: the channel does not start without it. */
-function publicOrigin({ insecureLoopback }: ActivityPubSettings, publicUrl: string | undefined): string {
+function requirePublicOrigin({ insecureLoopback }: ActivityPubSettings, publicUrl: string | undefined): string {
   if (publicUrl?.startsWith('https://') || (publicUrl !== undefined && insecureLoopback !== undefined)) return publicUrl
   throw new GatewayError(
     'config_invalid',

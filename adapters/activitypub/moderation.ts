@@ -15,7 +15,7 @@ export type ModerationRules = {
 
 /** An entry is an actor's address, or a host, which stands for the hosts below it too. */
 export function isPeerListed(list: readonly string[], actor: string): boolean {
-  return peerList(list).has(actor)
+  return createPeerList(list).has(actor)
 }
 
 const machines: ReadonlySet<string> = new Set(['Service', 'Application'])
@@ -40,7 +40,7 @@ export interface PeerList {
 }
 
 /** An entry is an actor's address, or a host, which stands for the hosts below it too. */
-export function peerList(entries: Iterable<string>): PeerList {
+export function createPeerList(entries: Iterable<string>): PeerList {
   const listed = new Set(entries)
   return {
     has(iri) {
@@ -79,7 +79,7 @@ export const maxBlocks = 100_000
 
 type Known = { readonly list: PeerList; readonly version: string }
 
-export function createBlocks(deps: BlocksDeps): Blocks {
+export function createBlockListCache(deps: BlocksDeps): Blocks {
   let known: Known | undefined
   let readAt = Number.NEGATIVE_INFINITY
   let reading: Promise<Known> | undefined
@@ -113,7 +113,7 @@ async function loadBlocks({ records, listed }: BlocksDeps, before: Known | undef
     after = page.at(-1)?.key
     if (page.length < pageSize) break
   }
-  return { list: peerList([...listed, ...entries]), version }
+  return { list: createPeerList([...listed, ...entries]), version }
 }
 
 // Checked on every path: from their own server, through a community, or above a mention. A block wins.

@@ -45,7 +45,7 @@ export async function fetchPostAncestors(
       const words =
         own === undefined || isReplyToSender(own, message) || knownIds.has(id)
           ? undefined
-          : ownPostText(deps, agent, id, own)
+          : ownPostToAncestor(deps, agent, id, own)
       if (words !== undefined) found.unshift(words)
       next = parentIri(own)
       continue
@@ -53,7 +53,7 @@ export async function fetchPostAncestors(
     asked += 1
     const post = await fetchPublicPost(deps, id)
     if (post === undefined) break
-    const words = knownIds.has(id) ? undefined : await ancestorText(deps, agent, id, post)
+    const words = knownIds.has(id) ? undefined : await postToAncestor(deps, agent, id, post)
     if (words !== undefined) found.unshift(words)
     next = safeIri(post.inReplyTo)
   }
@@ -109,7 +109,7 @@ function isReplyToSender({ recipients }: NoteRecord, { channel }: AncestorsReque
 }
 
 /** By the name of the agent that said it. Undefined: it was taken back, or that agent is not here any more. */
-function ownPostText(
+function ownPostToAncestor(
   { home }: AncestorDeps,
   agent: string,
   id: string,
@@ -137,7 +137,7 @@ async function fetchPublicPost({ remote }: AncestorDeps, id: string): Promise<Re
 }
 
 /** Undefined: it says nothing, or its author has nothing to do with us, by their will or by the operator's. */
-async function ancestorText(
+async function postToAncestor(
   { remote, home, records, mayWrite }: AncestorDeps,
   agent: string,
   id: string,

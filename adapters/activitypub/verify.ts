@@ -58,7 +58,7 @@ export async function verifyActivity(deps: VerifyDeps, arrival: RawRequest): Pro
   const { pace } = deps
   const actor = result.payload.signer.id
   const seconds = (await pace.isKnown(actor)) ? pace.known.take(actor) : pace.strangers.take(serverRateKey(actor))
-  if (seconds !== undefined) return { kind: 'handshake', answer: tooManyActivities(seconds) }
+  if (seconds !== undefined) return { kind: 'handshake', answer: tooManyActivitiesAnswer(seconds) }
   const passed = await verifyAnnounce(deps, result.payload)
   if (passed?.kind === 'later') return { kind: 'handshake', answer: tryAgainLaterAnswer(passed.seconds) }
   return { kind: 'genuine', payload: await verifyActivityPayload(deps, result.payload, passed) }
@@ -70,7 +70,7 @@ async function verifyActivityPayload(
   gated: VerifiedActivity,
   passed: Exclude<AnnounceResult, { kind: 'later' }> | undefined,
 ): Promise<ActivityPayload> {
-  return passed?.kind === 'unproven' ? { ...passed, gated } : addKnownFacts(deps, passed?.gated ?? gated)
+  return passed?.kind === 'unproven' ? { ...passed, gated } : addRelatedRecords(deps, passed?.gated ?? gated)
 }
 
 /** The same for what was kept. */
@@ -92,15 +92,15 @@ async function isActorGone({ remote }: VerifyDeps, { actor }: ReadActivity): Pro
   return (await remote.refreshActor(actor)).kind === 'gone'
 }
 
-async function addKnownFacts(deps: KnownFactsDeps, gated: VerifiedActivity): Promise<ActivityPayload> {
+async function addRelatedRecords(deps: KnownFactsDeps, gated: VerifiedActivity): Promise<ActivityPayload> {
   const { activity, signer } = gated
   // What they are called is learnt beside the answer, never before it: the next message shows it.
   const isProfile = activity.type === 'Update' && activityObjectId(activity) === signer.id
   void (isProfile ? deps.remote.refreshActor(signer.id) : deps.remote.handle(signer)).catch(() => undefined)
-  return { kind: 'activity', gated, facts: await readKnownFacts(deps, gated) }
+  return { kind: 'activity', gated, facts: await readRelatedRecords(deps, gated) }
 }
 
-async function readKnownFacts(
+async function readRelatedRecords(
   { records, home }: KnownFactsDeps,
   { activity, signer }: VerifiedActivity,
 ): Promise<KnownFacts> {
@@ -143,7 +143,9 @@ export function createSenderScreen(
     const seconds = pace.strangers.ask(serverRateKey(actor))
     if (seconds === undefined) return undefined
     // Only a name so far: whose it is, the signature says.
-    return (await pace.isKnown(actor)) && pace.known.ask(actor) === undefined ? undefined : tooManyActivities(seconds)
+    return (await pace.isKnown(actor)) && pace.known.ask(actor) === undefined
+      ? undefined
+      : tooManyActivitiesAnswer(seconds)
   }
 }
 
@@ -153,7 +155,7 @@ function serverRateKey(actor: string): string {
   return `${registrableDomain(hostname)}:${port}`
 }
 
-function tooManyActivities(seconds: number): TransportAnswer {
+function tooManyActivitiesAnswer(seconds: number): TransportAnswer {
   return addRetryAfter(seconds, jsonRejection(429, 'too_many', `deliver it again in ${seconds} s, and more slowly`))
 }
 

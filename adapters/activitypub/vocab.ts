@@ -170,11 +170,11 @@ function readLanguageText(fields: Fields, name: string): LanguageText {
   const map = fields[`${name}Map`]
   const languages = isPlainObject(map) ? Object.entries(map).filter((entry) => typeof entry[1] === 'string') : []
   const said = own === '' ? languages[0] : languages.find(([, text]) => text === own)
-  const language = said?.[0] ?? mapLanguage(fields[name])
+  const language = said?.[0] ?? readLanguageTag(fields[name])
   return { text: own === '' ? readFirstText(said?.[1]) : own, language: language === 'und' ? undefined : language }
 }
 
-function mapLanguage(value: unknown): string | undefined {
+function readLanguageTag(value: unknown): string | undefined {
   const [first] = toList(value)
   const language = isPlainObject(first) ? first['@language'] : undefined
   return typeof language === 'string' ? language : undefined

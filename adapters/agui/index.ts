@@ -11,8 +11,8 @@ import { GatewayError } from '../../src/lib/index.ts'
 import { aguiFromEnvironment, aguiSettingsSchema } from './config.ts'
 import { deliverAgui } from './deliver.ts'
 import { streamRunOfRequest } from './live/stream.ts'
-import { normalizeAgui, readKeptRunPayload } from './normalize.ts'
-import { renderAgui, renderAnswer } from './render.ts'
+import { normalizeAgui, readStoredRunPayload } from './normalize.ts'
+import { renderAgui, renderRunAnswer } from './render.ts'
 import { aguiSentences } from './sentences.ts'
 import { screenAguiHeaders, type VerifyDeps, verifyAgui } from './verify.ts'
 import { type AguiCall, type AguiPayload, describedRun } from './wire.ts'
@@ -69,11 +69,11 @@ function createAgui(
     ],
     screenHeaders: (head) => screenAguiHeaders(deps, head),
     verify: (arrival) => verifyAgui(deps, arrival),
-    payloadOf: readKeptRunPayload,
+    payloadOf: readStoredRunPayload,
     normalize: normalizeAgui,
     render: renderAgui,
     deliver: (call, attempt) => deliverAgui(runLog, call, attempt),
-    acknowledge: renderAnswer,
+    acknowledge: renderRunAnswer,
     follow: (request) => streamRunOfRequest(deps.tasks, request),
     probe: (request) => probeOwnAddress(request, address),
     isLocalOnly: address.isLocalOnly,

@@ -24,6 +24,7 @@ import { type Json, parseBoundedJson } from '../../src/lib/index.ts'
 import {
   type AguiPayload,
   aguiSubject,
+  dropDuplicateFiles,
   guestPrefix,
   messageIdSchema,
   type Resume,
@@ -33,13 +34,12 @@ import {
   type ToolMessage,
   toolMessageSchema,
   type UserMessage,
-  uniqueParts,
   userMessageParts,
   userMessageSchema,
 } from './wire.ts'
 
 /** What is kept of a request says nothing about tokens; this machine's user and its guests need none. */
-export function readKeptRunPayload({ bytes }: RawRequest, kept: StoredEventFacts): AguiPayload | undefined {
+export function readStoredRunPayload({ bytes }: RawRequest, kept: StoredEventFacts): AguiPayload | undefined {
   const { subject, caller, agentChain } = kept
   const payload: AguiPayload = { bytes, bearer: undefined, chain: { kind: 'read', caller, agentChain } }
   if (subject === aguiSubject(payload)) return payload
@@ -58,7 +58,7 @@ export function normalizeAgui(
     return normalizeRunRequest(payload, value, arrival, connection)
   } catch (error) {
     if (!(error instanceof UnparsableEventError)) throw error
-    throw new UnparsableEventError(error.reason, { ...unreadableRequestFacts(payload, value), ...error.facts })
+    throw new UnparsableEventError(error.reason, { ...unreadableRequestDetails(payload, value), ...error.facts })
   }
 }
 
@@ -72,10 +72,12 @@ function normalizeRunRequest(
   if (chain.kind === 'unreadable')
     throw new UnparsableEventError('invalid_agent_caller_context', { remedy: chain.remedy, isFinal: true })
   const parsed = runRequestSchema.safeParse(value)
-  if (!parsed.success) throw unreadableRequest(parsed.error, requestProblem(parsed.error.issues[0]?.path[0]))
+  if (!parsed.success) throw unreadableRequestError(parsed.error, invalidFieldReason(parsed.error.issues[0]?.path[0]))
   const runContext = { payload, request: parsed.data, raw: value, arrival, connection, chain }
-  const decisions = resumeDecisions(parsed.data)
-  return (decisions.length === 0 ? [readRunInput(parsed.data)] : decisions).map((said) => runMessage(runContext, said))
+  const decisions = resumeToDecisionCommands(parsed.data)
+  return (decisions.length === 0 ? [readRunInput(parsed.data)] : decisions).map((said) =>
+    runRequestToInboundEvent(runContext, said),
+  )
 }
 
 type RunContext = {
@@ -87,7 +89,10 @@ type RunContext = {
   readonly chain: Extract<AguiPayload['chain'], { kind: 'read' }>
 }
 
-function runMessage({ payload, request, raw, arrival, connection, chain }: RunContext, said: Said): InboundEvent {
+function runRequestToInboundEvent(
+  { payload, request, raw, arrival, connection, chain }: RunContext,
+  said: Said,
+): InboundEvent {
   const { bearer } = payload
   const { threadId, runId } = request
   const { caller, agentChain } = chain
@@ -145,7 +150,7 @@ function createTaskClaim(
 }
 
 /** Headers are not kept: a request that named a chain cannot be read again without losing it. */
-function unreadableRequestFacts(payload: AguiPayload, value: unknown): UnparsableEventError['facts'] {
+function unreadableRequestDetails(payload: AguiPayload, value: unknown): UnparsableEventError['facts'] {
   const { chain } = payload
   const runId = runIdSchema.safeParse(value).data?.runId
   const isChained = chain.kind === 'unreadable' || chain.caller !== undefined
@@ -157,12 +162,12 @@ function unreadableRequestFacts(payload: AguiPayload, value: unknown): Unparsabl
 }
 
 /** An id that cannot be one is told apart from what is missing. */
-function unreadableRequest({ issues: [issue] }: ZodError, reason: string): UnparsableEventError {
+function unreadableRequestError({ issues: [issue] }: ZodError, reason: string): UnparsableEventError {
   if (issue?.message !== plainIdRemedy) return new UnparsableEventError(reason)
   return new UnparsableEventError('invalid_id', { remedy: `${issue.path.join('.')} is no id; ${plainIdRemedy}` })
 }
 
-function requestProblem(field: PropertyKey | undefined): string {
+function invalidFieldReason(field: PropertyKey | undefined): string {
   switch (field) {
     case 'threadId':
       return 'thread_id_missing_or_empty'
@@ -194,7 +199,7 @@ function readRunInput(request: RunRequest): Said {
   const last = request.messages.at(-1)
   if (last?.role === 'tool') {
     const parsed = toolMessageSchema.safeParse(last)
-    if (!parsed.success) throw unreadableRequest(parsed.error, 'invalid_tool_message')
+    if (!parsed.success) throw unreadableRequestError(parsed.error, 'invalid_tool_message')
     // Nothing was said: the result goes to the call that waits for it and not into the conversation.
     const parent = previousMessageId(request, request.messages.length - 1)
     return { id: parsed.data.id, parts: [{ kind: 'agui:tool_result' }], result: parsed.data, parent }
@@ -202,7 +207,7 @@ function readRunInput(request: RunRequest): Said {
   const said = trailingUserMessages(request)
   const lead = said.at(-1)
   if (lead === undefined) throw new UnparsableEventError('last_message_is_not_from_a_user')
-  const parts = uniqueParts(said.flatMap(userMessageParts))
+  const parts = dropDuplicateFiles(said.flatMap(userMessageParts))
   if (parts.length === 0) throw new UnparsableEventError('empty_message')
   if (parts.length > maxParts)
     throw new UnparsableEventError('too_many_parts', {
@@ -223,12 +228,12 @@ function previousMessageId({ messages }: RunRequest, end: number): string | unde
 }
 
 /** What was decided about a question is told in the words of the command that decides it: it passes the same checks. */
-function resumeDecisions({ resume, runId }: RunRequest): readonly Said[] {
+function resumeToDecisionCommands({ resume, runId }: RunRequest): readonly Said[] {
   return (resume ?? []).map((each) => {
     // A command names what it decides by the end of its id.
     const text = `/${isApproved(each) ? 'approve' : 'reject'} ${each.interruptId.slice(-12)}`
     return {
-      id: decisionId({ runId }, each.interruptId),
+      id: decisionMessageId({ runId }, each.interruptId),
       parts: [textPart(text)],
       result: undefined,
       decides: each.interruptId,
@@ -237,7 +242,7 @@ function resumeDecisions({ resume, runId }: RunRequest): readonly Said[] {
 }
 
 /** What the message is called that brings a decision. */
-export function decisionId({ runId }: Pick<RunRequest, 'runId'>, interruptId: string): string {
+export function decisionMessageId({ runId }: Pick<RunRequest, 'runId'>, interruptId: string): string {
   return `${runId}:${interruptId}`
 }
 
@@ -251,7 +256,7 @@ function trailingUserMessages({ messages }: RunRequest): readonly UserMessage[] 
   const start = messages.findLastIndex((message) => message.role !== 'user') + 1
   return messages.slice(start).map((message) => {
     const parsed = userMessageSchema.safeParse(message)
-    if (!parsed.success) throw unreadableRequest(parsed.error, 'invalid_user_message')
+    if (!parsed.success) throw unreadableRequestError(parsed.error, 'invalid_user_message')
     return parsed.data
   })
 }
@@ -290,8 +295,8 @@ function runChannelContext(
 ): ChannelContext {
   const { threadId, runId, tools } = request
   const command = parseRunCommandText(textOf(parts))
-  const data = clientData(request)
-  const offered = (tools ?? []).map(clientTool)
+  const data = collectClientData(request)
+  const offered = (tools ?? []).map(normalizeClientTool)
   return {
     connector_id: connection.id,
     external_provider: 'agui',
@@ -313,12 +318,12 @@ function runChannelContext(
 }
 
 /** As it declares them; what they are called here is decided where they are offered. */
-function clientTool({ name, description, parameters }: NonNullable<RunRequest['tools']>[number]) {
+function normalizeClientTool({ name, description, parameters }: NonNullable<RunRequest['tools']>[number]) {
   return { name, ...(description ? { description } : {}), parameters: parameters ?? {} }
 }
 
 /** Everything the client wants known beside the message: data of its sender, with no more authority than their words. */
-function clientData({ context, state, forwardedProps, messages }: RunRequest): ChannelContext['client_data'] {
+function collectClientData({ context, state, forwardedProps, messages }: RunRequest): ChannelContext['client_data'] {
   const system = messages.filter(({ role }) => role === 'system' || role === 'developer')
   const texts = system.flatMap((message) => (typeof message['content'] === 'string' ? [message['content']] : []))
   const hasProps = forwardedProps !== undefined && forwardedProps !== null && !isEmptyObject(forwardedProps)

@@ -54,7 +54,7 @@ export function renderAgui(
 const pending = runJsonAnswer(202, { status: 'pending' })
 
 /** What the open request is told: the answer, why there is none, or that it is still being worked on. */
-export const renderAnswer: NonNullable<Adapter['acknowledge']> = (acceptances, result, others = []) => {
+export const renderRunAnswer: NonNullable<Adapter['acknowledge']> = (acceptances, result, others = []) => {
   const acceptance = acceptances[0]
   if (acceptance?.kind === 'refused')
     return runProblemAnswer(acceptance.reason, refusals[acceptance.reason] ?? forbidden)
@@ -81,7 +81,7 @@ export const renderAnswer: NonNullable<Adapter['acknowledge']> = (acceptances, r
 /** Not refused: the run is kept. The same run asked for again waits for its answer once its sender is let in. */
 function heldRunAnswer({ response, reason }: Extract<WatchResult, { kind: 'held' }>): TransportAnswer {
   if (response === null) return runJsonAnswer(202, { status: reason })
-  const messages = [{ role: 'assistant', content: responseContent(response) }]
+  const messages = [{ role: 'assistant', content: responseToText(response) }]
   return runJsonAnswer(202, { threadId: response.thread_id, status: reason, messages })
 }
 
@@ -96,7 +96,7 @@ function answerBody({ response, runId }: Answered, others: readonly Answered[]):
     threadId: reply.thread_id,
     runId,
     status: isAwaitingInput(reply) ? 'input_required' : reply.status,
-    messages: replies.map((each) => ({ role: 'assistant', content: responseContent(each) })),
+    messages: replies.map((each) => ({ role: 'assistant', content: responseToText(each) })),
     ...(interrupts.length === 0 ? {} : { interrupts }),
     response: responseToJson(responseForClient(reply)),
     ...(reply.client?.state === undefined ? {} : { state: reply.client.state }),
@@ -109,7 +109,7 @@ function isAwaitingInput({ status, asks }: NormalizedResponse): boolean {
 }
 
 /** The agent's own words, for programs that read them: Markdown stays as it was written unless it leads where no reader should be sent. */
-export function responseContent(response: NormalizedResponse): string {
+export function responseToText(response: NormalizedResponse): string {
   const parts = response.parts.map((part) =>
     isKnownPart(part) && part.kind === 'text' && part.mime === 'text/markdown'
       ? textPart(safeMarkdown(part.content))

@@ -118,7 +118,7 @@ export type ContentBlock =
   | { readonly type: 'other'; readonly name: string }
 
 /** A block of a type we know must have that type's fields; other types are carried by name. */
-function readBlock(block: unknown): ContentBlock | undefined {
+function parseContentBlock(block: unknown): ContentBlock | undefined {
   const named = otherBlockSchema.safeParse(block)
   if (!named.success) return undefined
   if (named.data.type === 'text') return textBlockSchema.safeParse(block).data
@@ -248,7 +248,7 @@ export const describedRun: NonNullable<Adapter['endpoints'][number]['describe']>
 // Content blocks are text, and files in both spellings of the protocol. Pure.
 
 /** A client of two versions sends an attachment in both spellings. */
-export function uniqueParts(parts: readonly Part[]): readonly Part[] {
+export function dropDuplicateFiles(parts: readonly Part[]): readonly Part[] {
   const seen = new Set<string>()
   return parts.filter((part) => {
     if (part.kind !== 'file') return true
@@ -261,24 +261,24 @@ export function uniqueParts(parts: readonly Part[]): readonly Part[] {
 export function userMessageParts({ content }: UserMessage): readonly Part[] {
   if (typeof content === 'string') return content.trim() === '' ? [] : [textPart(content)]
   return content.map((given) => {
-    const block = readBlock(given)
+    const block = parseContentBlock(given)
     if (block === undefined) throw new UnparsableEventError('invalid_content_block')
     if (block.type === 'text') return textPart(block.text)
     // Named under our prefix, so that a block can never pass for a tool call or a policy part.
-    return block.type === 'binary' ? binaryPart(block) : { kind: `agui:${block.name.slice(0, 64)}` }
+    return block.type === 'binary' ? binaryBlockToFilePart(block) : { kind: `agui:${block.name.slice(0, 64)}` }
   })
 }
 
-function binaryPart({ mimeType, url, data, filename }: BinaryBlock): Part {
+function binaryBlockToFilePart({ mimeType, url, data, filename }: BinaryBlock): Part {
   const facts = { mime: mimeType, ...(filename ? { name: filename } : {}) }
-  if (data) return inlinePart(data, facts)
+  if (data) return inlineDataFilePart(data, facts)
   if (!url) throw new UnparsableEventError('attachment_without_url')
   const parsed = bytesRefSchema.safeParse({ kind: 'url', url })
   if (!parsed.success) throw new UnparsableEventError('attachment_url_must_be_https')
   return { kind: 'file', bytes_ref: parsed.data, ...facts }
 }
 
-function inlinePart(data: string, facts: { readonly mime: string; readonly name?: string }): Part {
+function inlineDataFilePart(data: string, facts: { readonly mime: string; readonly name?: string }): Part {
   const parsed = bytesRefSchema.safeParse({ kind: 'inline', data_base64: data })
   if (!parsed.success) throw new UnparsableEventError('attachment_not_base64_or_too_large')
   return { kind: 'file', bytes_ref: parsed.data, ...facts }

@@ -64,7 +64,7 @@ export function createResolver(
     const found = known.get(key)
     if (found !== undefined && found.until > deps.now()) return found.answer
     known.delete(key)
-    const answer = await lookUpInTime(deps.lookup, name, type, timeoutMs)
+    const answer = await lookUpWithTimeout(deps.lookup, name, type, timeoutMs)
     rememberAnswer(key, answer)
     return answer
   }
@@ -93,22 +93,22 @@ export function createResolver(
 const tooManyLookups: Answer = { kind: 'temporary', reason: 'ETOOMANY' }
 
 /** The answer in time and in size, or that it is not known. A lookup never throws from here on. */
-async function lookUpInTime(lookup: Lookup, name: string, type: RecordType, timeoutMs: number): Promise<Answer> {
+async function lookUpWithTimeout(lookup: Lookup, name: string, type: RecordType, timeoutMs: number): Promise<Answer> {
   const signal = AbortSignal.timeout(timeoutMs)
   const late = Promise.withResolvers<Answer>()
-  const answerTimedOut = (): void => late.resolve({ kind: 'temporary', reason: 'ETIMEOUT' })
-  signal.addEventListener('abort', answerTimedOut, { once: true })
+  const resolveAsTimedOut = (): void => late.resolve({ kind: 'temporary', reason: 'ETIMEOUT' })
+  signal.addEventListener('abort', resolveAsTimedOut, { once: true })
   try {
     const answer = await Promise.race([lookup(name, type, signal), late.promise])
-    return answer.kind === 'records' ? withinRecordLimits(answer) : answer
+    return answer.kind === 'records' ? rejectHugeAnswer(answer) : answer
   } catch {
     return { kind: 'temporary', reason: 'EFAILED' }
   } finally {
-    signal.removeEventListener('abort', answerTimedOut)
+    signal.removeEventListener('abort', resolveAsTimedOut)
   }
 }
 
-function withinRecordLimits(answer: Answer & { readonly kind: 'records' }): Answer {
+function rejectHugeAnswer(answer: Answer & { readonly kind: 'records' }): Answer {
   if (answer.records.length === 0) return { kind: 'none', isNameKnown: true, ttlMs: answer.ttlMs }
   const isTooLarge = answer.records.length > maxRecords || answer.records.some(isHugeRecord)
   return isTooLarge ? { kind: 'temporary', reason: 'ETOOLARGE' } : answer

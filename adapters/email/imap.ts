@@ -28,7 +28,7 @@ const passing: ReadonlySet<unknown> = new Set(['UNAVAILABLE', 'INUSE', 'LIMIT', 
 const patienceMs = 900_000
 
 export function pollImap(settings: ImapSettings, deps: ImapDeps): NonNullable<Ingress['poll']> {
-  const waiting = createTooLongCheck(deps.now)
+  const waiting = createStuckMailCheck(deps.now)
   return async function* mails(cursor, signal) {
     let place = readCursor(cursor)
     let failures = 0
@@ -36,7 +36,7 @@ export function pollImap(settings: ImapSettings, deps: ImapDeps): NonNullable<In
       let mailbox: ImapMailbox | undefined
       try {
         mailbox = await openMailbox(settings, deps.maxBytes, signal)
-        const found = await findCursor(mailbox, place, settings, deps)
+        const found = await chooseStartCursor(mailbox, place, settings, deps)
         if (found !== place) yield { requests: [], cursor: JSON.stringify(found) }
         place = found
         const { firstWaitMs = waits.firstMs, pollMs = waits.longestMs } = settings
@@ -69,7 +69,7 @@ export function pollImap(settings: ImapSettings, deps: ImapDeps): NonNullable<In
   }
 }
 
-async function findCursor(
+async function chooseStartCursor(
   mailbox: ImapMailbox,
   place: ImapCursor | undefined,
   { startAt = 'now' }: ImapSettings,
@@ -89,7 +89,7 @@ type SourceContext = { readonly settings: ImapSettings; readonly deps: ImapDeps;
 type Waiting = { readonly isTooLong: (cursor: ImapCursor) => boolean }
 
 /** There is only ever one: the place does not move beyond it. */
-function createTooLongCheck(now: () => number): Waiting {
+function createStuckMailCheck(now: () => number): Waiting {
   let known: { readonly at: string; readonly since: number } | undefined
   return {
     isTooLong({ validity, uid }) {
@@ -107,7 +107,7 @@ async function createMailBatch(
   { settings, deps, waiting }: SourceContext,
 ): Promise<PolledBatch> {
   const { returnPath, deliveredTo } = readDeliveryFields(raw)
-  const rcptTo = [await findRecipient(deliveredTo, settings, deps)]
+  const rcptTo = [await findDeliveredRecipient(deliveredTo, settings, deps)]
   const receivedAt = new Date(deps.now()).toISOString()
   const lastTry = waiting.isTooLong(cursor) ? { isLastTry: true } : {}
   const envelope = { mailFrom: returnPath, rcptTo }
@@ -122,7 +122,7 @@ async function createMailBatch(
 }
 
 /** One agent's address with a tag, or one of many that share a mailbox; else the mailbox's own. */
-async function findRecipient(
+async function findDeliveredRecipient(
   deliveredTo: readonly string[],
   { address }: ImapSettings,
   { recipientOf }: ImapDeps,
@@ -271,7 +271,7 @@ export async function openMailbox(settings: ImapSettings, maxBytes: number, sign
       },
       before: (instant) => findUidBefore(client, instant, uidNext),
       fetch: (uid) => fetchMail(client, uid, maxBytes),
-      mark: (uid) => markMail(client, uid, settings),
+      mark: (uid) => flagOrMoveMail(client, uid, settings),
       change: (longestMs) => waitForChange(client, wakeup.promise, gone.promise, longestMs),
       close: closeImapClient,
     }
@@ -334,7 +334,11 @@ async function fetchMail(client: ImapFlow, uid: number, maxBytes: number): Promi
 }
 
 /** What is not marked has been taken all the same: the place says so, the mark only shows it. */
-async function markMail(client: ImapFlow, uid: number, { mark = { flag: defaultMark } }: ImapSettings): Promise<void> {
+async function flagOrMoveMail(
+  client: ImapFlow,
+  uid: number,
+  { mark = { flag: defaultMark } }: ImapSettings,
+): Promise<void> {
   const range = String(uid)
   const marking =
     'moveTo' in mark

@@ -14,32 +14,32 @@ import {
   type SpeakingDeps,
 } from '../../src/contract/index.ts'
 import { decisionEndpoints, serveDecision } from './approval-links/serve.ts'
-import { authenticateMail, testSignatureChecks } from './auth/authenticate.ts'
+import { authenticateMail, selfTestSignatureChecks } from './auth/authenticate.ts'
 import {
+  addPublicHostAsDomain,
   authSettings,
   deliverySettings,
+  emailStartNotice,
   ingressSettings,
   isLocalMailOnly,
   mailboxAlias,
-  startNotice,
-  withPublicHost,
 } from './config/derive-settings.ts'
 import { emailFromEnvironment, hostedEmailFromEnvironment } from './config/environment.ts'
 import { type EmailSettings, emailSettingsSchema, requireHostedSettings } from './config/settings.ts'
 import { deliverMail } from './deliver/mail.ts'
-import { findDelivery } from './deliver/message-ids.ts'
+import { findDeliveryByKey } from './deliver/message-ids.ts'
 import { createDohLookup, createNodeLookup, createResolver } from './dns.ts'
 import { scanHead } from './headers/scan-head.ts'
 import { pollImap } from './imap.ts'
-import { onEmailEvent } from './ingress/email-event.ts'
-import { createOwnMailRegistry } from './ingress/received.ts'
+import { createEmailEventHandler } from './ingress/email-event.ts'
+import { createReceivedMailRegistry } from './ingress/received.ts'
 import { verifyHopHeader } from './loop-prevention.ts'
 import { openMailFile } from './mime/files.ts'
 import { parseMailBody } from './mime/parse-body.ts'
 import { type Addresses, resolveRecipient } from './normalize/addressing.ts'
 import { horizonMs, maxRawBytes, normalizeMail } from './normalize/mail.ts'
-import { createHereOrInThread } from './offload/load-shedding.ts'
-import { offloadFindPart, offloadMailChecks, offloadReadBody } from './offload/offload.ts'
+import { createMainOrThreadRunner } from './offload/load-shedding.ts'
+import { createOffloadedPartFinder, offloadMailChecks, offloadReadBody } from './offload/offload.ts'
 import { emailReasons } from './reasons.ts'
 import { renderMailReply } from './render/reply.ts'
 import { emailSentences } from './sentences.ts'
@@ -47,7 +47,7 @@ import { createEmailProbe } from './setup/probe.ts'
 import { listenSmtp } from './smtp/listen.ts'
 import { createMailSecrets, createReplyTokens } from './threading.ts'
 import { verifyMail } from './verify.ts'
-import { createRequestVerifier, screenRequest } from './webhooks/verify-request.ts'
+import { createRequestVerifier, screenRequestHeaders } from './webhooks/verify-request.ts'
 import type { MailCall } from './wire/call.ts'
 import type { MailHead, ReceivedMail } from './wire/mail.ts'
 import type { VerifiedMail } from './wire/verified-mail.ts'
@@ -107,11 +107,11 @@ export function email(options: EmailOptions = {}): ConnectionConfig {
 
 function createEmail(given: EmailSettings, deps: EmailDeps): Adapter {
   const { hmac, now, ttlStore, rawBlobs, connection } = deps
-  const settings = withPublicHost(given, connection.domain, deps.mailer)
+  const settings = addPublicHostAsDomain(given, connection.domain, deps.mailer)
   const secrets = createMailSecrets(deps)
   const secret = secrets.current
   const tokens = createReplyTokens(hmac, secrets)
-  const own = createOwnMailRegistry()
+  const own = createReceivedMailRegistry()
   const domains = [settings.domain, ...settings.domains]
   const listOwnAddresses = (): Addresses => ({
     domains,
@@ -125,8 +125,8 @@ function createEmail(given: EmailSettings, deps: EmailDeps): Adapter {
   const resolver = createResolver({ lookup, now })
   const { offload } = deps
   const library = offload === undefined ? undefined : offloadMailChecks(offload)
-  const hereOr = createHereOrInThread()
-  const tested = runOnceUntilSuccess(() => testSignatureChecks(library))
+  const hereOr = createMainOrThreadRunner()
+  const tested = runOnceUntilSuccess(() => selfTestSignatureChecks(library))
   const verifying = {
     hopOf: createRequestVerifier(ingressSettings(settings), { ...deps, own }),
     scanHead,
@@ -151,7 +151,7 @@ function createEmail(given: EmailSettings, deps: EmailDeps): Adapter {
     nameOriginal: async (digest: string) => rawBlobs?.nameOf(digest),
     addresses: listOwnAddresses,
     tokens,
-    sentUnder: async (key: string) => (ttlStore === undefined ? undefined : findDelivery(ttlStore, key)),
+    sentUnder: async (key: string) => (ttlStore === undefined ? undefined : findDeliveryByKey(ttlStore, key)),
     async readHop(domain: string, value: string, messageId: string) {
       if (![...domains, ...settings.siblings].includes(domain)) return undefined
       const shared = settings.siblingSecret?.reveal()
@@ -177,9 +177,9 @@ function createEmail(given: EmailSettings, deps: EmailDeps): Adapter {
   return defineAdapter<VerifiedMail, MailCall>({
     channel: 'email',
     capabilities: emailCapabilities(settings, deps),
-    ...startNotice(settings, { ...deps, host: connection.domain }),
+    ...emailStartNotice(settings, { ...deps, host: connection.domain }),
     ...(deciding === undefined ? {} : { endpoints: decisionEndpoints(deciding), serve: serveDecision(deciding) }),
-    screenHeaders: (head) => screenRequest(ingressSettings(settings), head),
+    screenHeaders: (head) => screenRequestHeaders(ingressSettings(settings), head),
     verify: (arrival) => verifyMail(verifying, arrival),
     normalize: (mail, arrival, at) =>
       normalizeMail({ addresses: listOwnAddresses(), addressDomains: settings.addressDomains }, mail, arrival, at),
@@ -192,11 +192,11 @@ function createEmail(given: EmailSettings, deps: EmailDeps): Adapter {
         (agent) => deps.agents?.().find(({ slug }) => slug === agent)?.label,
       ),
     deliver: deliverMail(deliverySettings(settings, deps.mailer), { ...deps, tokens: async () => tokens, secret }),
-    openFile: openMailFile(rawBlobs, offload === undefined ? undefined : offloadFindPart(offload)),
+    openFile: openMailFile(rawBlobs, offload === undefined ? undefined : createOffloadedPartFinder(offload)),
     ingress: {
       listen: smtp === undefined ? undefined : listenAfterSelfTest(tested, listenSmtp(smtp, incoming)),
       poll: imap === undefined ? undefined : pollImap(imap, incoming),
-      onEmailEvent: onEmailEvent({ ...incoming, requireSecret: secret }),
+      onEmailEvent: createEmailEventHandler({ ...incoming, requireSecret: secret }),
     },
     probe: createEmailProbe(settings, deps.mailer),
     isLocalOnly: isLocalMailOnly(settings),

@@ -55,8 +55,8 @@ const suppressing = /^(?:all|autoreply|oof|rn|nrn|dr)$/i
 export function findNoReplyReason(mail: LoopCheck): NoReplyReason | undefined {
   // Agents of ours may write to each other, under a count that ends. Whatever else marks a machine is true of them, too.
   if (mail.hop !== undefined) return mail.hop > maxHops ? 'too_many_hops' : undefined
-  let reason = findOwnMailReason(mail) ?? findSenderReason(mail)
-  for (const field of mail.head.fields) reason ??= findFieldReason(field)
+  let reason = findOwnMailReason(mail) ?? findNoReplySenderReason(mail)
+  for (const field of mail.head.fields) reason ??= findNoReplyFieldReason(field)
   return reason
 }
 
@@ -67,7 +67,7 @@ function findOwnMailReason({ head, isOurs, domains }: LoopCheck): NoReplyReason 
   return fieldValues(head, 'x-loop').some((value) => isOurs(value.trim())) ? 'loop' : undefined
 }
 
-function findSenderReason({ head, mailFrom, isReport }: LoopCheck): NoReplyReason | undefined {
+function findNoReplySenderReason({ head, mailFrom, isReport }: LoopCheck): NoReplyReason | undefined {
   if (isReport || fieldValues(head, 'content-type').some((type) => reportTypes.test(type))) return 'report'
   if (mailFrom === '' || fieldValues(head, 'return-path').some((path) => path.replace(/\s/g, '') === '<>'))
     return 'null_sender'
@@ -76,7 +76,7 @@ function findSenderReason({ head, mailFrom, isReport }: LoopCheck): NoReplyReaso
   return fieldValues(head, 'received').length > maxReceived ? 'loop' : undefined
 }
 
-function findFieldReason({ name, value }: HeaderField): NoReplyReason | undefined {
+function findNoReplyFieldReason({ name, value }: HeaderField): NoReplyReason | undefined {
   if (listFields.has(name)) return 'mailing_list'
   if (machineFields.has(name)) return 'machine_generated'
   switch (name) {

@@ -9,7 +9,7 @@ import { sha256HexBytes } from './webhooks/signed-webhook.ts'
 import {
   isFieldProven,
   keepAuthorsFields,
-  listUncountedContentFields,
+  listUnprovenContentFields,
   type MailBody,
   type MailHead,
   type MailProof,
@@ -50,16 +50,16 @@ export async function verifyMail(deps: VerifyDeps, arrival: RawRequest): Promise
   const { mail } = hop
   const head = deps.scanHead(mail.raw)
   const deliveryId = head.messageId === undefined ? {} : { deliveryId: head.messageId.slice(0, 500) }
-  const refuseMail = (given: MailRefusal): VerifyResult<VerifiedMail> =>
+  const refusalToVerifyResult = (given: MailRefusal): VerifyResult<VerifiedMail> =>
     given.kind === 'later'
       ? { kind: 'later', reason: given.reason }
       : { kind: 'rejected_event', reason: given.reason, remedy: given.remedy, ...deliveryId }
-  if (mail.envelope.rcptTo.length > maxRecipients) return refuseMail(tooMany)
+  if (mail.envelope.rcptTo.length > maxRecipients) return refusalToVerifyResult(tooMany)
   const proof = await authenticateSender(deps, arrival, mail, head)
-  if ('kind' in proof) return refuseMail(proof)
-  if (proof.standing === 'spoofed') return refuseMail(spoofed)
-  const body = await deps.readBody(mail.raw, head, listUncountedContentFields(proof))
-  if ('kind' in body) return refuseMail(isLastTryFailed(mail, body) ? unreadable : body)
+  if ('kind' in proof) return refusalToVerifyResult(proof)
+  if (proof.standing === 'spoofed') return refusalToVerifyResult(spoofed)
+  const body = await deps.readBody(mail.raw, head, listUnprovenContentFields(proof))
+  if ('kind' in body) return refusalToVerifyResult(isLastTryFailed(mail, body) ? unreadable : body)
   return { kind: 'genuine', payload: await completeVerifiedMail(deps, { ...mail, head, proof, body }) }
 }
 

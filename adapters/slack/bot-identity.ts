@@ -16,7 +16,7 @@ export function createBotUserLookup(
 ): BotUserLookup {
   const known = new Map<string, string>()
   const asked = new Map<string, { readonly at: number; readonly answer: Promise<string | undefined> }>()
-  const askBotUser = async (account: string): Promise<string | undefined> => {
+  const fetchBotUserId = async (account: string): Promise<string | undefined> => {
     const held = await tokenOf(account)
     if (held.kind !== 'token') return undefined
     const answer = await call(held.token, 'auth.test', {}, AbortSignal.timeout(askTimeoutMs))
@@ -30,7 +30,7 @@ export function createBotUserLookup(
     if (user !== undefined) return user
     const last = asked.get(account)
     if (last !== undefined && now() - last.at < pauseMs) return last.answer
-    const answer = askBotUser(account)
+    const answer = fetchBotUserId(account)
     asked.set(account, { at: now(), answer })
     return answer
   }

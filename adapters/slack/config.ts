@@ -19,7 +19,7 @@ const originSchema = z
   .url({ protocol: /^https?$/, error: 'must be http(s) origins' })
   .transform((url) => new URL(url).origin)
 
-const idSchema = (what: string) => z.string().regex(/^[A-Z0-9]{2,32}$/, `must be ${what}`)
+const slackIdSchema = (what: string) => z.string().regex(/^[A-Z0-9]{2,32}$/, `must be ${what}`)
 
 const botTokenProblem = 'must be the Bot User OAuth Token, xoxb-…; set SLACK_BOT_TOKEN'
 
@@ -69,19 +69,19 @@ const settingsSchema = z.strictObject({
   /** Where files come from and go to; the first completes addresses that name no host. */
   fileOrigins: z.array(originSchema).min(1, 'must name one origin').readonly().default(['https://files.slack.com']),
   /** Slack says both with every event; they are needed only where something stands in for Slack. */
-  botUserId: idSchema('the bot’s user id, U… or W…').optional(),
-  appId: idSchema('the app’s id, A…').optional(),
+  botUserId: slackIdSchema('the bot’s user id, U… or W…').optional(),
+  appId: slackIdSchema('the app’s id, A…').optional(),
   /** Bots that are listened to, by user id, bot id or app id. */
-  allowBots: z.array(idSchema('ids of bots, U…, B… or A…')).readonly().default([]),
+  allowBots: z.array(slackIdSchema('ids of bots, U…, B… or A…')).readonly().default([]),
   /** How many of their messages are answered in a thread before a person must have spoken again. */
   botHops: z.int().min(1, 'must be at least 1').max(50, 'must be at most 50').default(4),
   /** Channels in which an agent's `<!channel>`, `<!here>` and `<!everyone>` notify all members; `*`: all of them. */
   broadcasts: z
-    .array(z.union([z.literal('*'), idSchema('ids of channels, C… or G…')]))
+    .array(z.union([z.literal('*'), slackIdSchema('ids of channels, C… or G…')]))
     .readonly()
     .default([]),
   /** Names an agent may write, and whom they call: `{ reviewer: 'U123' }`. */
-  names: z.record(z.string(), idSchema('a user id, U… or W…')).default({}),
+  names: z.record(z.string(), slackIdSchema('a user id, U… or W…')).default({}),
   /** The app's own slash command, of which the first word may be a command of the gateway. */
   slashCommand: z
     .string()

@@ -22,16 +22,16 @@ import { reconcileSlack } from './deliver/reconcile.ts'
 import { storeResponseUrl } from './deliver/response-url.ts'
 import { createLiveState, createWebApiCaller } from './deliver/web-api.ts'
 import { openSlackFile } from './files.ts'
-import { liveSlack } from './live.ts'
+import { createSlackLiveVerbs } from './live.ts'
 import type { AppFacts } from './normalize/context.ts'
 import { normalizeSlack } from './normalize/normalize.ts'
 import { createInstallationAccess } from './oauth/installations.ts'
-import { showSlackPresence } from './presence.ts'
+import { createSlackPresence } from './presence.ts'
 import { appendLineToBlocks, renderSlack } from './render/reply.ts'
 import { slackSentences } from './sentences.ts'
 import { createSlackProbe, slackWebhookUrl } from './setup.ts'
-import { createSocketRequests, createSocketWatch, pollSocketMode } from './socket-mode.ts'
-import { exceedsBotHops, learnThreadContext, type Viewed } from './thread-state.ts'
+import { createSocketRequestRegistry, createSocketStateTracker, pollSocketMode } from './socket-mode.ts'
+import { exceedsBotHops, storeOrReadThreadContext, type Viewed } from './thread-state.ts'
 import { readSlackBody, type SlackPayload, screenSlackHeaders, verifySlack } from './verify.ts'
 import { envelopeRule, maxTextLength, type SlackCall } from './wire.ts'
 
@@ -87,8 +87,8 @@ function createSlack(settings: SlackSettings, deps: SpeakingDeps<typeof slackSen
   const { appToken } = settings
   const call = createWebApiCaller(settings, deps)
   const accounts = createInstallationAccess(settings, deps)
-  const own = createSocketRequests()
-  const socket = createSocketWatch()
+  const own = createSocketRequestRegistry()
+  const socket = createSocketStateTracker()
   const ports = {
     call,
     tokenOf: accounts.tokenOf,
@@ -96,7 +96,7 @@ function createSlack(settings: SlackSettings, deps: SpeakingDeps<typeof slackSen
     live: createLiveState(deps.ttlStore),
   }
   const names = new Map(Object.entries(settings.names).map(([name, id]) => [name.toLowerCase(), id]))
-  const app = slackAppFacts(settings)
+  const app = appFactsFromSettings(settings)
   const origins = allowedResponseOrigins(settings)
   const facts = { say: deps.say, names, sendsFiles: deps.files !== undefined, broadcasts: new Set(settings.broadcasts) }
   const learn = createBotUserLookup(ports, deps.now)
@@ -117,8 +117,8 @@ function createSlack(settings: SlackSettings, deps: SpeakingDeps<typeof slackSen
       const signature = isOwn ? undefined : arrival.headers['x-slack-signature']
       if (payload.kind !== 'read') return { kind: 'genuine', payload: { payload, signature, botUserId: undefined } }
       await accounts.note?.(app, payload.value)
-      const known = await readStoredFacts(deps.ttlStore, app, origins, payload.value)
-      const account = settings.botUserId === undefined ? findBotLookupAccount(payload.value) : undefined
+      const known = await readStoredEventContext(deps.ttlStore, app, origins, payload.value)
+      const account = settings.botUserId === undefined ? accountNeedingBotLookup(payload.value) : undefined
       const botUserId = account === undefined ? undefined : await learn(account)
       return { kind: 'genuine', payload: { payload, signature, botUserId, ...known } }
     },
@@ -145,15 +145,15 @@ function createSlack(settings: SlackSettings, deps: SpeakingDeps<typeof slackSen
     limitedBy: ({ account, payload }) => `${account}/${'channel' in payload ? payload.channel : payload.channel_id}`,
     // Calls were made by this adapter's own render and stored as JSON.
     reconcile: (posted, attempt) => reconcileSlack(ports)(posted as SlackCall, attempt),
-    live: liveSlack(ports, deps.now),
+    live: createSlackLiveVerbs(ports, deps.now),
     withLine: appendLineToBlocks,
-    presence: { shows: ['waiting', 'seen', 'ended', 'opened'], show: showSlackPresence(settings, ports, deps) },
+    presence: { shows: ['waiting', 'seen', 'ended', 'opened'], show: createSlackPresence(settings, ports, deps) },
     openFile: openSlackFile(settings, deps, ports),
     senderName: async ({ channel }, { account }, signal) => {
       if (typeof account !== 'string' || typeof channel?.sender_id !== 'string') return undefined
       return nameOf(account, channel.sender_id, signal)
     },
-    probe: createSlackProbe({ settings, call, socket, ...countInstallations(deps) }),
+    probe: createSlackProbe({ settings, call, socket, ...createInstallationCounter(deps) }),
     ingress: {
       poll:
         appToken === undefined ? undefined : pollSocketMode({ ...settings, appToken }, { ...deps, own, watch: socket }),
@@ -169,7 +169,7 @@ function webhookNotice({ publicUrl, connection }: ChannelDeps): string {
   return `webhook: ${slackWebhookUrl(publicUrl, connection.id)}`
 }
 
-function countInstallations({ installations }: ChannelDeps): { readonly installed?: () => Promise<number> } {
+function createInstallationCounter({ installations }: ChannelDeps): { readonly installed?: () => Promise<number> } {
   if (installations === undefined) return {}
   return { installed: async () => (await installations.list()).filter(({ status }) => status === 'active').length }
 }
@@ -196,13 +196,13 @@ function slackCapabilities(settings: SlackSettings): Capabilities {
   }
 }
 
-function slackAppFacts({ botUserId, appId, allowBots, botHops, slashCommand, names }: SlackSettings): AppFacts {
+function appFactsFromSettings({ botUserId, appId, allowBots, botHops, slashCommand, names }: SlackSettings): AppFacts {
   const relaysNames = Object.keys(names).length > 0
   return { botUserId, appId, allowBots: new Set(allowBots), botHops, slashCommand, relaysNames }
 }
 
 /** What was kept of earlier events and this one does not say. */
-async function readStoredFacts(
+async function readStoredEventContext(
   notes: TtlStore | undefined,
   app: AppFacts,
   origins: readonly string[],
@@ -211,14 +211,14 @@ async function readStoredFacts(
   const { event, response_url: url } = value
   const isOfThread = typeof event === 'object' && event !== null && 'assistant_thread' in event
   return {
-    viewed: isOfThread ? await learnThreadContext(notes, app, value) : undefined,
+    viewed: isOfThread ? await storeOrReadThreadContext(notes, app, value) : undefined,
     response: typeof url === 'string' ? await storeResponseUrl(notes, origins, url) : undefined,
     isBeyondHops: app.allowBots.size > 0 && (await exceedsBotHops(notes, app, value)),
   }
 }
 
 /** Undefined: the event says who the bot is, as Slack's own do. */
-function findBotLookupAccount(value: SlackValue): string | undefined {
+function accountNeedingBotLookup(value: SlackValue): string | undefined {
   const envelope = value['type'] === 'event_callback' ? readWire(envelopeRule, value) : misfit
   if (envelope === misfit) return undefined
   const { authorizations = [], team_id } = envelope

@@ -20,7 +20,7 @@ const maxRemembered = 10_000
 const latchMs = 24 * 60 * 60_000
 const latchFamily = 'without_streams'
 
-export function liveSlack(ports: OutboundDeps, now: () => number): LiveVerbs {
+export function createSlackLiveVerbs(ports: OutboundDeps, now: () => number): LiveVerbs {
   return {
     everyMs: editEveryMs,
     open: (to, text) => openLiveMessage(ports.live, replyToSchema.parse(to), text),
@@ -34,7 +34,7 @@ function openLiveMessage({ withoutStreams }: LiveState, to: SlackReplyTo, text: 
   const { account, channel, thread_ts, team_id } = to
   const org = team_id === undefined ? {} : { team_id }
   if (thread_ts === undefined || withoutStreams.has(account)) {
-    const payload = { ...liveMessage(text), channel, ...(thread_ts === undefined ? {} : { thread_ts }), ...org }
+    const payload = { ...renderLiveMessage(text), channel, ...(thread_ts === undefined ? {} : { thread_ts }), ...org }
     return { method: 'chat.postMessage', account, payload } satisfies SlackCall
   }
   return {
@@ -63,23 +63,31 @@ export async function startLiveMessage(
   call: Extract<SlackCall, { method: 'chat.startStream' }>,
 ): Promise<DeliveryResult> {
   const { channel, thread_ts, team_id, markdown_text } = call.payload
-  const payload = { ...liveMessage(markdown_text), channel, thread_ts, ...(team_id === undefined ? {} : { team_id }) }
+  const payload = {
+    ...renderLiveMessage(markdown_text),
+    channel,
+    thread_ts,
+    ...(team_id === undefined ? {} : { team_id }),
+  }
   const posting = { method: 'chat.postMessage', account: call.account, payload } as const
-  if (await hasNoStreams(live, call.account)) return post(posting)
+  if (await isStreamingUnsupported(live, call.account)) return post(posting)
   const answer = await send(call.method, call.payload)
   if (!isErrorOfClass(answer, 'setup', 'place', 'form')) return toSendOutcome(answer, false)
   // Only what is true everywhere is remembered.
-  if (isErrorOfClass(answer, 'setup')) await rememberNoStreams(live, call.account)
+  if (isErrorOfClass(answer, 'setup')) await rememberStreamingUnsupported(live, call.account)
   return post(posting)
 }
 
 /** Remembered beyond this process, so that not every replica asks after every start. */
-async function rememberNoStreams({ withoutStreams, ttlStore }: LiveState, account: string): Promise<void> {
+async function rememberStreamingUnsupported({ withoutStreams, ttlStore }: LiveState, account: string): Promise<void> {
   withoutStreams.add(account)
   await ttlStore?.keep({ family: latchFamily, key: account, lifeMs: latchMs }).catch(() => false)
 }
 
-async function hasNoStreams({ withoutStreams, known, ttlStore }: LiveState, account: string): Promise<boolean> {
+async function isStreamingUnsupported(
+  { withoutStreams, known, ttlStore }: LiveState,
+  account: string,
+): Promise<boolean> {
   if (!known.has(account) && (await ttlStore?.read(latchFamily, account).catch(() => undefined)) !== undefined)
     withoutStreams.add(account)
   known.add(account)
@@ -114,7 +122,7 @@ async function showSlackFrame(
   if (isStream && (await stopStream(sendWithToken, to, frame.reference))) rememberLiveMessage(live.ended, mark)
   return slackFrameOutcome(
     await sendWithPlainFallback(sendWithToken, 'chat.update', {
-      ...liveMessage(text),
+      ...renderLiveMessage(text),
       ...liveMessageAddress(to, frame.reference),
     }),
   )
@@ -177,7 +185,7 @@ function liveMessageAddress(
   return { channel, ts, ...(team_id === undefined ? {} : { team_id }) }
 }
 
-function liveMessage(text: string): Pick<MessagePayload, 'text' | 'blocks'> {
+function renderLiveMessage(text: string): Pick<MessagePayload, 'text' | 'blocks'> {
   const message = renderBlocks(streamTree(text, { isFinal: false }))[0]
   return message === undefined ? { text: '…' } : { text: message.text, blocks: message.blocks }
 }

@@ -15,7 +15,7 @@ const titleLifeMs = 30 * 24 * 60 * 60_000
 const openedEveryMs = 10 * 60_000
 const maxThreads = 10_000
 
-export function showSlackPresence(
+export function createSlackPresence(
   settings: Pick<SlackSettings, 'signs' | 'prompts'>,
   ports: Pick<OutboundDeps, 'call' | 'tokenOf'>,
   deps: PresenceDeps,
@@ -23,9 +23,9 @@ export function showSlackPresence(
   const quiet = createBestEffortCall(ports, deps.now)
   const { status, ...names } = settings.signs
   const line = createStatusLine(quiet, status === false ? undefined : status, deps.now)
-  const reactions = createReactions(quiet, names)
-  const giveTitle = createThreadTitles(quiet, deps.ttlStore)
-  const offer = createSuggestedPrompts(quiet, settings.prompts, deps.now)
+  const reactions = createReactionMarker(quiet, names)
+  const giveTitle = createThreadTitleSetter(quiet, deps.ttlStore)
+  const offer = createPromptSuggester(quiet, settings.prompts, deps.now)
   return async (given, what, about = {}) => {
     const to = replyToSchema.parse(given)
     switch (what) {
@@ -51,7 +51,7 @@ export function showSlackPresence(
 }
 
 /** A thread of the app's own view is called by the first words that were said in it. Answers its title, as far as it has one. */
-function createThreadTitles(
+function createThreadTitleSetter(
   quiet: BestEffortCall,
   notes: TtlStore | undefined,
 ): (to: SlackReplyTo, text: string) => Promise<string | undefined> {
@@ -82,7 +82,7 @@ function threadTitle(text: string): string {
     : line
 }
 
-function createSuggestedPrompts(
+function createPromptSuggester(
   quiet: BestEffortCall,
   own: SlackSettings['prompts'],
   now: () => number,
@@ -166,7 +166,7 @@ export type Reactions = {
 
 const maxReactions = 10_000
 
-function createReactions(quiet: BestEffortCall, given: ReactionNames): Reactions {
+function createReactionMarker(quiet: BestEffortCall, given: ReactionNames): Reactions {
   const names = {
     waiting: given.waiting || undefined,
     seen: given.seen || undefined,

@@ -181,11 +181,11 @@ function checkManifestOptions({ name, url, isSocketMode, command, connection }: 
     throw manifestError(
       '--url is missing: say where the gateway is reached, such as https://bots.example.org, or use --socket',
     )
-  if (url !== undefined && !isHttpsWithoutExtras(url))
+  if (url !== undefined && !isHttpsWithoutQueryOrUser(url))
     throw manifestError('--url must begin with https:// and have no query')
 }
 
-function isHttpsWithoutExtras(text: string): boolean {
+function isHttpsWithoutQueryOrUser(text: string): boolean {
   const url = URL.canParse(text) ? new URL(text) : undefined
   return url?.protocol === 'https:' && url.search === '' && url.hash === '' && url.username === ''
 }

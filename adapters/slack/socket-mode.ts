@@ -22,7 +22,7 @@ export type SocketState = 'idle' | 'connecting' | 'connected' | 'refused'
 
 type WatchedSocket = SocketWatch & { readonly tell: (state: SocketState) => void }
 
-export function createSocketWatch(): WatchedSocket {
+export function createSocketStateTracker(): WatchedSocket {
   let state: SocketState = 'idle'
   const first = Promise.withResolvers<void>()
   return {
@@ -71,7 +71,7 @@ export function pollSocketMode(settings: SocketSettings, deps: SocketSourceDeps)
     signal.addEventListener('abort', () => wakeup.resolve(), { once: true })
     try {
       while (!signal.aborted) {
-        if (waiting.length > 0) yield socketBatch(waiting.splice(0, maxBatch), deps)
+        if (waiting.length > 0) yield envelopesToBatch(waiting.splice(0, maxBatch), deps)
         else {
           await Promise.race([wakeup.promise, line.failed])
           wakeup = Promise.withResolvers()
@@ -84,7 +84,7 @@ export function pollSocketMode(settings: SocketSettings, deps: SocketSourceDeps)
   }
 }
 
-function socketBatch(taken: readonly TakenEnvelope[], { own, now }: SocketSourceDeps): PolledBatch {
+function envelopesToBatch(taken: readonly TakenEnvelope[], { own, now }: SocketSourceDeps): PolledBatch {
   const receivedAt = new Date(now()).toISOString()
   return {
     requests: taken.map(({ envelope }) => own.add({ ...envelopeToRequest(envelope), receivedAt, from: 'remote' })),
@@ -175,7 +175,7 @@ type SocketRequests = {
   readonly has: (arrival: RawRequest) => boolean
 }
 
-export function createSocketRequests(): SocketRequests {
+export function createSocketRequestRegistry(): SocketRequests {
   const own = new WeakSet<Uint8Array>()
   return {
     add(arrival) {

@@ -19,7 +19,7 @@ const contextFamily = 'context'
 const contextLifeMs = 7 * 24 * 60 * 60_000
 
 /** Of an event with an `assistant_thread`. Undefined where nothing is known; a message of the newer view says it itself. */
-export async function learnThreadContext(
+export async function storeOrReadThreadContext(
   notes: TtlStore | undefined,
   app: AppFacts,
   value: Readonly<Record<string, unknown>>,
@@ -75,7 +75,7 @@ export async function exceedsBotHops(
   if (notes === undefined || value['type'] !== 'event_callback') return false
   const envelope = readWire(envelopeRule, value)
   const message = envelope === misfit ? misfit : readWire(messageRule, envelope.event)
-  if (envelope === misfit || message === misfit || !isSpokenMessage(message.subtype)) return false
+  if (envelope === misfit || message === misfit || !isPostedMessageSubtype(message.subtype)) return false
   const key = `${resolveAccountOrEmpty(app, envelope)}:${message.channel}:${message.thread_ts ?? message.ts}`
   const isBot = message.bot_id !== undefined || message.bot_profile !== undefined
   if (!isBot) {
@@ -92,7 +92,7 @@ export async function exceedsBotHops(
   return heard.length >= app.botHops
 }
 
-function isSpokenMessage(subtype: string | undefined): boolean {
+function isPostedMessageSubtype(subtype: string | undefined): boolean {
   return (
     subtype === undefined || subtype === 'bot_message' || subtype === 'file_share' || subtype === 'thread_broadcast'
   )

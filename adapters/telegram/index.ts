@@ -21,16 +21,16 @@ import {
 import { type ChatRateLimits, createBotApi, createChatRateLimit } from './deliver/bot-api.ts'
 import { deliverTelegram } from './deliver/deliver.ts'
 import { openTelegramFile } from './files.ts'
-import { liveTelegram } from './live.ts'
+import { createTelegramLiveUpdates } from './live.ts'
 import { normalizeTelegram } from './normalize/normalize.ts'
 import { pollTelegram } from './polling.ts'
 import { showTelegramPresence } from './presence.ts'
-import { renderWithFiles } from './render/files.ts'
+import { renderTelegramWithFiles } from './render/files.ts'
 import { renderTelegram } from './render/render.ts'
 import { appendLineToText } from './render/text.ts'
 import { telegramSentences } from './sentences.ts'
 import { createTelegramProbe } from './setup.ts'
-import { screenTelegramHeaders, secretHeader, verifyTelegram } from './verify.ts'
+import { rejectWrongSecretHeader, secretHeader, verifyTelegram } from './verify.ts'
 import { maxTextLength, type TelegramCall } from './wire/calls.ts'
 
 // Telegram drops an update 24 hours after its date; the hour more is for clocks and slow tries.
@@ -72,7 +72,7 @@ function createTelegram(settings: TelegramSettings, deps: SpeakingDeps<typeof te
   const ownSecret = isPolling ? randomSecret() : ''
   // What a polling bot fetches carries a secret that only this process knows: nothing else may come in.
   const secrets = isPolling ? [secret(ownSecret)] : settings.webhookSecret
-  const render = deps.files === undefined ? renderTelegram : renderWithFiles
+  const render = deps.files === undefined ? renderTelegram : renderTelegramWithFiles
   const pace = createChatRateLimit(deps.now, chooseChatRateLimits(settings))
   const webhook =
     isPolling || deps.publicUrl === undefined ? undefined : telegramWebhookUrl(deps.publicUrl, deps.connection.id)
@@ -97,7 +97,7 @@ function createTelegram(settings: TelegramSettings, deps: SpeakingDeps<typeof te
       // A tap sends the command without what follows it, so what it is about is part of its name.
       commandForm: { prefix: '/', joint: '_' },
     },
-    screenHeaders: (head) => screenTelegramHeaders(secrets, head),
+    screenHeaders: (head) => rejectWrongSecretHeader(secrets, head),
     async verify(arrival) {
       const result = verifyTelegram(secrets, arrival)
       if (result.kind === 'genuine') await name.learn()
@@ -109,7 +109,7 @@ function createTelegram(settings: TelegramSettings, deps: SpeakingDeps<typeof te
     deliver: deliverTelegram(settings, deps, pace),
     withLine: appendLineToText,
     openFile: openTelegramFile(settings, deps),
-    live: isStreaming ? liveTelegram(settings, deps, pace) : undefined,
+    live: isStreaming ? createTelegramLiveUpdates(settings, deps, pace) : undefined,
     presence: { shows: ['waiting', 'seen'], show: showTelegramPresence(settings, deps, pace) },
     probe: createTelegramProbe({ api: createBotApi(settings, deps), settings, expectedUrl: webhook, now: deps.now }),
     ingress: {

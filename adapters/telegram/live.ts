@@ -7,7 +7,7 @@ import type { TelegramSettings } from './config.ts'
 import { type ChatRateLimit, containsBotToken, createBotApi, toClientSignal } from './deliver/bot-api.ts'
 import { isUnmodifiedError, retryAfterMs } from './deliver/outcome.ts'
 import type { EntityPiece } from './render/entities.ts'
-import { renderPieces, textMessageCall, textPayload } from './render/text.ts'
+import { renderMessagePieces, textMessageCall, textPayload } from './render/text.ts'
 import { replyToSchema, type TelegramReplyTo } from './wire/calls.ts'
 
 const everyMs = 1200
@@ -18,14 +18,14 @@ const reserve = 5
 const maxWaitMs = 20_000
 const maxLiveMessages = 500
 
-export function liveTelegram(
+export function createTelegramLiveUpdates(
   settings: TelegramSettings,
   deps: Pick<ChannelDeps, 'fetch' | 'now'>,
   pace: ChatRateLimit,
 ): LiveVerbs {
   const api = createBotApi(settings, deps)
   const shownAt = new LruMap<string, number>(maxLiveMessages)
-  const drafts = settings.streaming === 'draft' ? createDrafts(api, pace) : undefined
+  const drafts = settings.streaming === 'draft' ? createDraftPreviews(api, pace) : undefined
   return {
     everyMs,
     ...(drafts === undefined ? {} : { preview: drafts.preview }),
@@ -52,15 +52,15 @@ export function liveTelegram(
       const waitMs = editWaitMs(chatId, shownAt.get(key), { now: deps.now(), pace })
       if (waitMs > 0) return { kind: 'later', afterMs: waitMs }
       const piece = renderFirstPiece(frame.text)
-      if (isSameText(piece, renderFirstPiece(frame.shown)))
-        return isMessageFull(frame) ? endedFrameOutcome('message_is_full') : { kind: 'shown' }
+      if (isSameEntityPiece(piece, renderFirstPiece(frame.shown)))
+        return exceedsOneMessage(frame) ? endedFrameOutcome('message_is_full') : { kind: 'shown' }
       shownAt.set(key, deps.now())
       pace.countFrame()
       try {
         const edit = { ...textPayload(piece, to), message_id: Number(frame.reference) }
         await api.raw.editMessageText(edit, toClientSignal(frame.signal))
       } catch (error) {
-        if (!isUnmodifiedError(error)) return editOutcome(error, pace, chatId)
+        if (!isUnmodifiedError(error)) return editErrorOutcome(error, pace, chatId)
       }
       pace.count(chatId)
       return { kind: 'shown' }
@@ -77,18 +77,18 @@ function editWaitMs(chatId: number, lastAt: number | undefined, { now, pace }: T
 
 /** What fits into one message; the rest comes with the final reply, whose first message this one becomes. */
 function renderFirstPiece(text: string): EntityPiece {
-  return renderPieces(streamTree(text, { isFinal: false }))[0] ?? { text: '…', entities: [] }
+  return renderMessagePieces(streamTree(text, { isFinal: false }))[0] ?? { text: '…', entities: [] }
 }
 
-function isMessageFull({ text }: LiveFrame): boolean {
-  return renderPieces(streamTree(text, { isFinal: false })).length > 1
+function exceedsOneMessage({ text }: LiveFrame): boolean {
+  return renderMessagePieces(streamTree(text, { isFinal: false })).length > 1
 }
 
-function isSameText(one: EntityPiece, other: EntityPiece): boolean {
+function isSameEntityPiece(one: EntityPiece, other: EntityPiece): boolean {
   return one.text === other.text && JSON.stringify(one.entities) === JSON.stringify(other.entities)
 }
 
-function editOutcome(error: unknown, pace: ChatRateLimit, chatId: number): FrameOutcome {
+function editErrorOutcome(error: unknown, pace: ChatRateLimit, chatId: number): FrameOutcome {
   if (!(error instanceof GrammyError) || error.error_code >= 500) return { kind: 'later', afterMs: everyInGroupsMs }
   if (error.error_code !== 429) return endedFrameOutcome(`telegram_${error.error_code}`)
   const afterMs = retryAfterMs(error)
@@ -124,7 +124,7 @@ type DraftMemory = {
   isUnknownMethod: boolean
 }
 
-function createDrafts(api: Api, pace: Pick<ChatRateLimit, 'hush'>): Drafts {
+function createDraftPreviews(api: Api, pace: Pick<ChatRateLimit, 'hush'>): Drafts {
   const memory: DraftMemory = { pace, refused: new Set(), failures: new LruMap(maxDrafts), isUnknownMethod: false }
   return {
     preview(given, turnId) {
@@ -161,7 +161,7 @@ async function showDraft(
 ): Promise<FrameOutcome> {
   const to = replyToSchema.parse(given)
   // What does not fit is cut at the top: people read the end of what grows.
-  const piece = renderPieces(streamTree(text, { isFinal: false })).at(-1) ?? { text: '', entities: [] }
+  const piece = renderMessagePieces(streamTree(text, { isFinal: false })).at(-1) ?? { text: '', entities: [] }
   const draft = {
     chat_id: Number(to.chat_id),
     draft_id: Number(reference.slice(draftPrefix.length)),

@@ -50,7 +50,7 @@ const connect: ChannelCommand = {
   },
   async run(flags, context) {
     const id = textFlag(flags, 'connection') ?? 'default'
-    const made = isMissingSecret(flags, context) ? newWebhookSecret() : undefined
+    const made = isWebhookSecretMissing(flags, context) ? newWebhookSecret() : undefined
     const bench = await openBotSession(
       context,
       id,
@@ -59,7 +59,7 @@ const connect: ChannelCommand = {
     await callBotApiOrConflict(bench, 'getMe', () => bench.api.getMe())
     const url =
       bench.settings.mode === 'polling' ? undefined : requireWebhookUrl(textFlag(flags, 'url') ?? bench.publicUrl, id)
-    await registerWebhook(bench, url)
+    await setOrDeleteWebhook(bench, url)
     await callBotApiOrConflict(bench, 'setMyCommands', () => bench.api.setMyCommands(commandMenu))
     const report = await checkBot(bench, url)
     const notes = [
@@ -98,7 +98,7 @@ async function checkBot({ api, settings }: BotSession, expectedUrl: string | und
 }
 
 /** Polling forgets the webhook, and with it nothing that waits. */
-async function registerWebhook(bench: BotSession, url: string | undefined): Promise<void> {
+async function setOrDeleteWebhook(bench: BotSession, url: string | undefined): Promise<void> {
   const { api, settings } = bench
   if (url === undefined) {
     await callBotApiOrConflict(bench, 'deleteWebhook', () => api.deleteWebhook({ drop_pending_updates: false }))
@@ -121,7 +121,7 @@ function requireWebhookUrl(base: string | undefined, id: string): string {
 }
 
 /** Only the environment's own bot can be without one: a configuration file does not load without it. */
-function isMissingSecret(flags: CommandFlags, { environment }: CommandContext): boolean {
+function isWebhookSecretMissing(flags: CommandFlags, { environment }: CommandContext): boolean {
   const isPolling = flags['polling'] === true || environment['TELEGRAM_MODE'] === 'polling'
   return !isPolling && Boolean(environment['TELEGRAM_BOT_TOKEN']) && !environment[secretName]
 }
@@ -175,17 +175,17 @@ export function createTelegramProbe(deps: TelegramProbeDeps): (request: ProbeReq
   let before: Before | undefined
   return async ({ signal, lastInboundAt }) => {
     try {
-      const facts = await readBotFacts(deps, signal)
-      const result = judgeBotFacts(facts, deps, { before, lastInboundAt })
+      const facts = await fetchBotAndWebhookInfo(deps, signal)
+      const result = botFactsToProbeResult(facts, deps, { before, lastInboundAt })
       before = { waiting: facts.waiting, lastInboundAt }
       return result
     } catch (error) {
-      return failedProbe(deps.settings, error)
+      return probeResultOfError(deps.settings, error)
     }
   }
 }
 
-async function readBotFacts({ api, settings, now }: TelegramProbeDeps, signal: AbortSignal): Promise<Facts> {
+async function fetchBotAndWebhookInfo({ api, settings, now }: TelegramProbeDeps, signal: AbortSignal): Promise<Facts> {
   const me = await api.getMe(toClientSignal(signal))
   const hook = await api.getWebhookInfo(toClientSignal(signal))
   const errorAt = hook.last_error_date
@@ -205,7 +205,7 @@ async function readBotFacts({ api, settings, now }: TelegramProbeDeps, signal: A
   }
 }
 
-function judgeBotFacts(
+function botFactsToProbeResult(
   facts: Facts,
   { settings, expectedUrl }: TelegramProbeDeps,
   seen: { readonly before: Before | undefined; readonly lastInboundAt: number | undefined },
@@ -316,7 +316,7 @@ function usernameProblems({ username }: Facts, { botUsername }: TelegramSettings
 }
 
 /** Nothing of the client's error is told but what Telegram said: it carries the token. */
-function failedProbe(settings: TelegramSettings, error: unknown): ProbeResult {
+function probeResultOfError(settings: TelegramSettings, error: unknown): ProbeResult {
   // What is no answer of Telegram's own form came from something on the way.
   if (!(error instanceof GrammyError) || typeof error.description !== 'string') {
     const remedy = 'check the network and TELEGRAM_API_ROOT'

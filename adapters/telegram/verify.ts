@@ -7,10 +7,10 @@ export const secretHeader = 'x-telegram-bot-api-secret-token'
 
 /** Telegram signs nothing: the header authenticates the delivery, so the payload stays bytes until it is right. */
 export function verifyTelegram(secrets: readonly Secret[], arrival: RawRequest): VerifyResult<Uint8Array> {
-  return screenTelegramHeaders(secrets, arrival) ?? { kind: 'genuine', payload: arrival.bytes }
+  return rejectWrongSecretHeader(secrets, arrival) ?? { kind: 'genuine', payload: arrival.bytes }
 }
 
-export function screenTelegramHeaders(
+export function rejectWrongSecretHeader(
   secrets: readonly Secret[],
   { headers }: RequestHead,
 ): Extract<VerifyResult<never>, { kind: 'rejected' }> | undefined {

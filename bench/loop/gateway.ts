@@ -7,7 +7,7 @@ import { migrate } from '../../src/db/migrate.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
 import { assembleGateway } from '../../src/gateway/assemble.ts'
 import { createNodeLog } from '../../src/node/log.ts'
-import { nodeHmac } from '../../src/node/runtime.ts'
+import { createNodeHmac } from '../../src/node/runtime.ts'
 import { loopbackArrival, loopbackSecret } from '../../test/doubles/loopback/fixtures.ts'
 import { loopbackClientId } from '../../test/doubles/loopback/index.ts'
 import type { BenchPostgres } from '../postgres.ts'
@@ -55,7 +55,7 @@ export async function startLoopGateway(postgres: BenchPostgres): Promise<LoopGat
     now: Date.now,
     monotonicMs: () => performance.now(),
     random: Math.random,
-    hmac: nodeHmac(),
+    hmac: createNodeHmac(),
     log: createNodeLog('warn'),
   })
   let messages = 0

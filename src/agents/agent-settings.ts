@@ -97,7 +97,7 @@ const factKeys = Object.keys({
 } satisfies Record<keyof AgentFacts, 1>)
 
 /** Throws `config_invalid` with everything that is wrong; `ownKeys` are those of this kind of agent. */
-export function readAgentFacts(definition: object, ownKeys: readonly string[]): AgentFacts {
+export function parseCommonAgentSettings(definition: object, ownKeys: readonly string[]): AgentFacts {
   const read = factsSchema.safeParse(definition)
   const slug = 'slug' in definition ? String(definition.slug).slice(0, 64) : '(no slug)'
   const known = [...factKeys, ...ownKeys]

@@ -3,7 +3,7 @@
 import type { Envelope } from '../contract/gateway-events.ts'
 import { sha256Hex } from '../lib/index.ts'
 import type { Fields } from '../lib/json-value.ts'
-import { textLine } from './messages.ts'
+import { textEnvelope } from './messages.ts'
 
 export type Summarizer = (
   messages: readonly Envelope[],
@@ -36,7 +36,7 @@ async function summarizeMessages(
   const counts = { total_messages: messages.length, compact_count: older.length, retained_count: recent.length }
   const facts = { ...counts, boundary: { compact_until: boundary, retain_from: boundary } }
   const started = { type: 'compaction_started', metadata: facts }
-  const compactionFailed = (reason: string): Compaction => ({
+  const createFailedCompaction = (reason: string): Compaction => ({
     messages,
     metadata: { compaction: { status: 'failed', reason, ...counts } },
     events: [started, { type: 'compaction_failed', metadata: { ...counts, reason } }],
@@ -45,17 +45,17 @@ async function summarizeMessages(
   try {
     summary = await summarize(older, { policy, ...facts })
   } catch {
-    return compactionFailed('summarizer_failed')
+    return createFailedCompaction('summarizer_failed')
   }
   const text = typeof summary === 'string' ? summary : summary.summary
   const archived = typeof summary === 'string' ? older : (summary.archived_items ?? older)
-  if (typeof text !== 'string' || text.trim() === '') return compactionFailed('summary_empty')
-  const note = summaryLine(policy, text, older.length, recent.length)
-  const kept = countConservation(policy, messages, [note, ...recent], archived)
-  if (kept['failed_closed'] === true) return compactionFailed('conservation_failed')
+  if (typeof text !== 'string' || text.trim() === '') return createFailedCompaction('summary_empty')
+  const note = summaryEnvelope(policy, text, older.length, recent.length)
+  const kept = measureConservedBytes(policy, messages, [note, ...recent], archived)
+  if (kept['failed_closed'] === true) return createFailedCompaction('conservation_failed')
   const metadata = {
     ...counts,
-    provenance: compactionProvenance(messages, [note], recent, archived),
+    provenance: compactionSizes(messages, [note], recent, archived),
     conservation: kept,
   }
   return {
@@ -66,10 +66,10 @@ async function summarizeMessages(
   }
 }
 
-function summaryLine(policy: CompactionPolicy, summary: string, compacted: number, retained: number): Envelope {
+function summaryEnvelope(policy: CompactionPolicy, summary: string, compacted: number, retained: number): Envelope {
   const { summary_role, summary_prefix, summary_model, summary_provider } = policy
   const counts = { compacted_message_count: compacted, retained_message_count: retained }
-  return textLine(summary_role, `${summary_prefix}\n\n${summary.trim()}`, {
+  return textEnvelope(summary_role, `${summary_prefix}\n\n${summary.trim()}`, {
     agents_api_compaction: { ...counts, summary_provider, summary_model },
   })
 }
@@ -88,10 +88,10 @@ async function archiveOverflowMessages(messages: readonly Envelope[], policy: Co
     archived_message_count: older.length,
     retained_message_count: recent.length,
   }
-  const note = textLine(policy.overflow_stub_role, policy.overflow_stub_prefix, {
+  const note = textEnvelope(policy.overflow_stub_role, policy.overflow_stub_prefix, {
     agents_api_compaction_archive: facts,
   })
-  const metadata = { ...facts, provenance: compactionProvenance(messages, [note], recent, older) }
+  const metadata = { ...facts, provenance: compactionSizes(messages, [note], recent, older) }
   return {
     messages: [note, ...recent],
     metadata: { compaction: { status: 'archived', ...metadata } },
@@ -120,21 +120,21 @@ function serializedBytes(items: readonly unknown[]): number {
   return items.reduce<number>((sum, item) => sum + encoder.encode(JSON.stringify(item) ?? '').length, 0)
 }
 
-function compactionProvenance(
+function compactionSizes(
   original: readonly Envelope[],
   compacted: readonly Envelope[],
   retained: readonly Envelope[],
   archived: readonly unknown[],
 ): Fields {
   return {
-    original: measureItems(original),
-    compacted: measureItems(compacted),
-    retained: measureItems(retained),
-    archived: measureItems(archived),
+    original: countItemsAndBytes(original),
+    compacted: countItemsAndBytes(compacted),
+    retained: countItemsAndBytes(retained),
+    archived: countItemsAndBytes(archived),
   }
 }
 
-function countConservation(
+function measureConservedBytes(
   policy: CompactionPolicy,
   original: readonly Envelope[],
   shortened: readonly Envelope[],
@@ -155,7 +155,7 @@ function countConservation(
   }
 }
 
-function measureItems(items: readonly unknown[]): Fields {
+function countItemsAndBytes(items: readonly unknown[]): Fields {
   return { item_count: items.length, byte_count: serializedBytes(items) }
 }
 
@@ -205,7 +205,7 @@ const defaults: CompactionPolicy = {
 }
 
 /** Fewer messages stay than may be there, or there would be nothing to shorten. */
-export function compactionPolicy(given: Partial<CompactionPolicy>): CompactionPolicy {
+export function fillCompactionPolicyDefaults(given: Partial<CompactionPolicy>): CompactionPolicy {
   const policy = { ...defaults, ...given }
   const max = Math.max(2, policy.max_messages)
   return { ...policy, max_messages: max, recent_messages: Math.min(Math.max(1, policy.recent_messages), max - 1) }

@@ -1,12 +1,12 @@
 // defineAgent: an agent as a function, or a model with tools that the loop runs.
 import type { AgentReply, NormalizedMessage, RemoteAgent } from '../contract/index.ts'
-import { type AgentFacts, invalidAgentError, readAgentFacts } from './agent-settings.ts'
+import { type AgentFacts, invalidAgentError, parseCommonAgentSettings } from './agent-settings.ts'
 import type { AgentContext, Signal, SignalContext } from './context.ts'
 import { type McpServer, readMcpServers } from './mcp/mcp-server.ts'
 import { createModelRun } from './model-agent.ts'
 import { type ModelAgentOptions, modelAgentKeys, modelAgentProblems } from './model-agent-options.ts'
-import { findModelProbe, type ModelProbe } from './models/openai-compatible.ts'
-import { resolveAction } from './policy/action-policy.ts'
+import { getRegisteredModelProbe, type ModelProbe } from './models/openai-compatible.ts'
+import { resolveActionPolicy } from './policy/action-policy.ts'
 import { isWriteTool } from './policy/tool-policy.ts'
 import { isRemoteAgent, runRemoteAgent } from './remote-agents.ts'
 import type { Tool } from './tools/define-tool.ts'
@@ -63,16 +63,16 @@ export function defineAgent(definition: FunctionAgentDefinition | ModelAgentDefi
   if ('run' in definition && 'model' in definition)
     throw invalidAgentError(definition.slug, ['give it either run (a function) or model, not both'])
   if ('run' in definition) {
-    readAgentFacts(definition, functionKeys)
+    parseCommonAgentSettings(definition, functionKeys)
     return Object.freeze({ ...definition })
   }
-  if (isRemote(definition)) {
+  if (isRemoteAgentDefinition(definition)) {
     const { model, ...facts } = definition
-    readAgentFacts(facts, [])
+    parseCommonAgentSettings(facts, [])
     const runAsRemoteAgent: Agent['run'] = (message, context) => runRemoteAgent(model, message, context)
     return Object.freeze({ ...facts, run: runAsRemoteAgent, cancelRemote: model.cancel })
   }
-  const facts = readAgentFacts(definition, modelAgentKeys)
+  const facts = parseCommonAgentSettings(definition, modelAgentKeys)
   const problems = [
     ...modelAgentProblems(definition),
     ...(definition.output !== undefined && (facts.agentCalls ?? []).length > 0
@@ -86,28 +86,30 @@ export function defineAgent(definition: FunctionAgentDefinition | ModelAgentDefi
     // A model asks whom it was told of; what a function asks is written in its code.
     agentCalls: facts.agentCalls ?? [],
     ...(mcpServers.length === 0 ? {} : { mcpServers }),
-    ...listActingTools(definition),
+    ...listToolsThatRunUnasked(definition),
     toolFacts: (definition.tools ?? []).map(({ declaration: { name, description } }) => ({
       name,
       description: description ?? '',
     })),
-    modelProbes: [definition.model].flat().flatMap((model) => findModelProbe(model) ?? []),
+    modelProbes: [definition.model].flat().flatMap((model) => getRegisteredModelProbe(model) ?? []),
     ...createModelRun(definition, mcpServers),
   })
 }
 
-function isRemote(definition: ModelAgentDefinition | RemoteAgentDefinition): definition is RemoteAgentDefinition {
+function isRemoteAgentDefinition(
+  definition: ModelAgentDefinition | RemoteAgentDefinition,
+): definition is RemoteAgentDefinition {
   return isRemoteAgent(definition.model)
 }
 
 /** Those that act without asking first, as far as the configuration says it. */
-function listActingTools({
+function listToolsThatRunUnasked({
   tools = [],
   actionPolicy,
 }: ModelAgentDefinition): Pick<Agent, 'writingTools' | 'unaskedTools'> {
   const runsWithoutApproval = ({ declaration: tool, approval }: Tool): boolean => {
     const asked = { toolName: tool.name, tool, agentActionPolicy: actionPolicy, hasApproval: approval !== undefined }
-    return resolveAction(asked) === 'direct'
+    return resolveActionPolicy(asked) === 'direct'
   }
   const toolNames = (some: readonly Tool[]): readonly string[] => some.map(({ declaration }) => declaration.name)
   const direct = tools.filter(runsWithoutApproval)

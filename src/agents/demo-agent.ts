@@ -20,14 +20,14 @@ const story =
 
 const demoModel: Model = async ({ messages, onDelta, signal }) => {
   const results = listTrailingResults(messages)
-  if (results.length > 0) return answerAtOnce(results.map(toolResultText).join(' '), onDelta)
+  if (results.length > 0) return answerInOneDelta(results.map(toolResultText).join(' '), onDelta)
   const { word, rest } = parseDemoCommand(lastUserText(messages))
   switch (word) {
     case '/dice':
       return { tool_calls: requestDiceRolls(rest) }
     case '/order':
       return rest === ''
-        ? answerAtOnce('Use: /order <what>', onDelta)
+        ? answerInOneDelta('Use: /order <what>', onDelta)
         : { tool_calls: [{ name: order.declaration.name, parameters: { what: rest.slice(0, 200) } }] }
     default:
       return answerWordByWord(story, onDelta, signal)
@@ -72,7 +72,7 @@ const refusals = new Map<unknown, string>([
   ['approval_tampered', 'The order changed after it was approved, so I did not place it.'],
 ])
 
-function answerAtOnce(content: string, onDelta: ((delta: string) => void) | undefined): ModelTurn {
+function answerInOneDelta(content: string, onDelta: ((delta: string) => void) | undefined): ModelTurn {
   onDelta?.(content)
   return { content }
 }
@@ -92,16 +92,16 @@ async function answerWordByWord(
 
 function pauseBetweenWords(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const rejectPause = (): void => {
+    const cancelPauseOnAbort = (): void => {
       clearTimeout(timer)
       reject(signal.reason)
     }
     const timer = setTimeout(() => {
-      signal.removeEventListener('abort', rejectPause)
+      signal.removeEventListener('abort', cancelPauseOnAbort)
       resolve()
     }, ms)
-    signal.addEventListener('abort', rejectPause, { once: true })
-    if (signal.aborted) rejectPause()
+    signal.addEventListener('abort', cancelPauseOnAbort, { once: true })
+    if (signal.aborted) cancelPauseOnAbort()
   })
 }
 
@@ -163,11 +163,11 @@ async function answerDemoMessage(message: NormalizedMessage, context: AgentConte
     case '/remind':
       return setDemoReminder(context, rest.split(/\s+/))
     case '/file':
-      return sendFile(rest)
+      return createTextFileReply(rest)
     case '/fail':
       throw new Error('asked to fail')
     default:
-      return explainTrust(message, context, text)
+      return describeReceivedMessage(message, context, text)
   }
 }
 
@@ -178,7 +178,7 @@ function setDemoReminder(context: AgentContext, [seconds = '', ...words]: readon
   return `I will remind you in ${delay} s.`
 }
 
-function sendFile(text: string): AgentReply {
+function createTextFileReply(text: string): AgentReply {
   if (text === '') return 'Use: /file <text>'
   const bytes = new TextEncoder().encode(`${text.slice(0, 4000)}\n`)
   const data_base64 = encodeBase64(bytes)
@@ -198,7 +198,11 @@ async function describeFiles({ parts }: NormalizedMessage, { attachments }: Agen
   return lines
 }
 
-async function explainTrust(message: NormalizedMessage, context: AgentContext, text: string): Promise<string> {
+async function describeReceivedMessage(
+  message: NormalizedMessage,
+  context: AgentContext,
+  text: string,
+): Promise<string> {
   const evidence = context.evidence.map((item) => `${item.subject} (${item.assurance}, ${item.method})`).join(', ')
   const kinds = message.parts.map((part) => part.kind).join(', ')
   const merged =

@@ -43,7 +43,7 @@ export function createSlidingWindowPolicy(options: SlidingWindowOptions = {}): H
   const step = Math.min(Math.max(1, options.step ?? 1), maxTurns)
   const alternation = options.alternation ?? 'strict'
   return ({ history }) => {
-    const turns = sortByTime(history.filter(isUsableTurn))
+    const turns = sortByTime(history.filter(hasTurnContent))
     const headEnd = Math.min(keepHead, turns.length)
     const excess = turns.length - keepHead - maxTurns
     const first = excess <= 0 ? headEnd : keepHead + Math.ceil(excess / step) * step
@@ -65,14 +65,17 @@ function assembleWindow({ turns, alternation, pin }: Window, { headEnd, start }:
   const head = turns.slice(0, headEnd)
   const tail = [...pinnedMessages(turns, headEnd, start, pin), ...turns.slice(start)]
   const kept = head.length + tail.length
-  const merged = alternation === 'strict' ? { head: mergeRoles(head), tail: mergeRoles(tail) } : { head, tail }
+  const merged =
+    alternation === 'strict'
+      ? { head: mergeConsecutiveSameRoles(head), tail: mergeConsecutiveSameRoles(tail) }
+      : { head, tail }
   const dropped = turns.length - kept
   const messages = [...merged.head, ...merged.tail]
   return { messages, dropped, ...(merged.head.length === 0 ? {} : { cacheBreakpointAfter: merged.head.length - 1 }) }
 }
 
 /** Two of one role must not meet where head and window touch. */
-function separateSameRoles({ turns, alternation }: Window, headEnd: number, from: number): number {
+function skipTurnsOfSameRole({ turns, alternation }: Window, headEnd: number, from: number): number {
   if (alternation === 'off' || headEnd === 0) return from
   // Where nothing was left out the two turns are neighbours by nature; merging takes care of them.
   if (from === headEnd) return from
@@ -83,13 +86,13 @@ function separateSameRoles({ turns, alternation }: Window, headEnd: number, from
 
 function dropTurnsToFit(window: Window, first: number, maxChars: number | undefined): Cut {
   let headEnd = window.headEnd
-  let start = separateSameRoles(window, headEnd, first)
+  let start = skipTurnsOfSameRole(window, headEnd, first)
   if (maxChars === undefined) return { headEnd, start, notes: [] }
   const notes: string[] = []
   const countWindowCharacters = (): number =>
     countCharacters([...window.turns.slice(0, headEnd), ...window.turns.slice(start)])
   while (countWindowCharacters() > maxChars && start < window.turns.length - 1)
-    start = separateSameRoles(window, headEnd, start + 1)
+    start = skipTurnsOfSameRole(window, headEnd, start + 1)
   while (countWindowCharacters() > maxChars && headEnd > 0 && start < window.turns.length) headEnd -= 1
   if (countWindowCharacters() > maxChars) notes.push('the last turn alone is longer than maxChars and was kept')
   return { headEnd, start, notes }
@@ -112,7 +115,7 @@ function pinnedMessages(
   return [...kept].toSorted((a, b) => a - b).flatMap((index) => turns[index] ?? [])
 }
 
-function mergeRoles(turns: readonly HistoricalMessage[]): readonly HistoricalMessage[] {
+function mergeConsecutiveSameRoles(turns: readonly HistoricalMessage[]): readonly HistoricalMessage[] {
   const groups: HistoricalMessage[][] = []
   for (const turn of turns) {
     const last = groups.at(-1)
@@ -131,15 +134,15 @@ function mergeSameRoleTurns(group: readonly HistoricalMessage[]): readonly Histo
   const last = group.at(-1)
   if (last === undefined || group.length === 1) return group
   const isShared = group.every((turn) => turn.sender.address === last.sender.address)
-  const parts = group.flatMap((turn) => (isShared ? turn.parts : [attributionPart(turn), ...turn.parts]))
+  const parts = group.flatMap((turn) => (isShared ? turn.parts : [senderAddressPart(turn), ...turn.parts]))
   return [{ ...last, parts }]
 }
 
-function attributionPart({ sender }: HistoricalMessage): HistoricalMessage['parts'][number] {
+function senderAddressPart({ sender }: HistoricalMessage): HistoricalMessage['parts'][number] {
   return { kind: 'text', mime: 'text/plain', content: `${sender.address}:` }
 }
 
-function isUsableTurn(turn: HistoricalMessage): boolean {
+function hasTurnContent(turn: HistoricalMessage): boolean {
   return turn.parts.some((part) => part.kind !== 'text' || String(part['content'] ?? '').trim() !== '')
 }
 

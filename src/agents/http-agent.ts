@@ -6,7 +6,7 @@ import { GatewayError } from '../lib/errors.ts'
 import { readServerSentEvents, toHex, webHmac } from '../lib/index.ts'
 import type { Secret } from '../lib/secret.ts'
 import type { AgentContext } from './context.ts'
-import { chainEndReply } from './remote-agents.ts'
+import { createChainRefusalReply } from './remote-agents.ts'
 
 export type HttpAgentOptions = {
   readonly secret: Secret
@@ -32,7 +32,7 @@ export function httpAgent(url: string, options: HttpAgentOptions) {
     const next = await context.remoteCaller.next(undefined)
     if (!next.ok) {
       context.emit('remote_refused', { code: next.code })
-      return chainEndReply(next.code)
+      return createChainRefusalReply(next.code)
     }
     const answer = await context.step(
       'http-agent',

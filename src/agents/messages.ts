@@ -32,7 +32,7 @@ export function normalizeMessage(input: unknown): Envelope {
   if (!isObjectRecord(input)) throw invalidEnvelope('message must be an object')
   // It is frozen, and only this function can have made it.
   if (canonical.has(input)) return input as Envelope
-  const envelope = isEnvelope(input) ? normalizeEnvelope(input) : plainRowToEnvelope(input)
+  const envelope = isEnvelope(input) ? normalizeEnvelope(input) : rowToEnvelope(input)
   try {
     const made: Envelope = Object.freeze(JSON.parse(JSON.stringify(envelope)))
     canonical.add(made)
@@ -76,7 +76,7 @@ function normalizeEnvelope(input: Fields): Envelope {
   return assembleEnvelope(input, type, given, objectOrEmpty(input['metadata']))
 }
 
-function plainRowToEnvelope(input: Fields): Envelope {
+function rowToEnvelope(input: Fields): Envelope {
   const metadata = objectOrEmpty(input['metadata'])
   const type = inferEnvelopeType(input['content'], metadata)
   const lifted = (liftedKeys[type] ?? []).filter((key) => isPresent(metadata[key]))
@@ -121,7 +121,7 @@ function invalidEnvelope(reason: string): GatewayError {
 
 type Content = Envelope['content']
 
-export function textLine(role: string, content: Content, metadata: Fields = {}): Envelope {
+export function textEnvelope(role: string, content: Content, metadata: Fields = {}): Envelope {
   return buildEnvelope(inferEnvelopeType(content, metadata), role, content, {}, metadata)
 }
 
@@ -195,7 +195,7 @@ export function coalesceSameRole(messages: readonly unknown[]): readonly Envelop
 }
 
 function joinEnvelopes(left: Envelope, right: Envelope): Envelope {
-  const parts = [...envelopeParts(left), ...envelopeParts(right)]
+  const parts = [...splitJoinedEnvelope(left), ...splitJoinedEnvelope(right)]
   const texts = parts.map((part) => part.content).filter((content) => typeof content === 'string' && content !== '')
   return {
     schema: envelopeSchemaId,
@@ -209,7 +209,7 @@ function joinEnvelopes(left: Envelope, right: Envelope): Envelope {
 }
 
 /** A message that was joined before gives its parts, so that none is nested in another. */
-function envelopeParts(message: Envelope): readonly Envelope[] {
+function splitJoinedEnvelope(message: Envelope): readonly Envelope[] {
   const parts = message.payload['parts']
   if (message.type !== 'multimodal_part' || !Array.isArray(parts)) return [message]
   return parts.every(isEnvelopePart) ? normalizeMessages(parts) : [message]
@@ -237,7 +237,7 @@ export type Pruned = {
 
 type Call = { readonly index: number; readonly name: string; readonly id: string | undefined }
 
-export function findOrphans(messages: readonly Envelope[]): readonly Orphan[] {
+export function findOrphanToolLines(messages: readonly Envelope[]): readonly Orphan[] {
   const open: Call[] = []
   const orphans: Orphan[] = []
   messages.forEach((message, index) => {
@@ -250,15 +250,15 @@ export function findOrphans(messages: readonly Envelope[]): readonly Orphan[] {
       at.id === undefined
         ? open.findIndex((call) => !call.id && call.name === at.name)
         : open.findLastIndex((call) => call.id === at.id)
-    if (match === -1) orphans.push(toOrphan('orphan_tool_result', 'tool_result', at))
+    if (match === -1) orphans.push(toOrphanToolLine('orphan_tool_result', 'tool_result', at))
     else open.splice(match, 1)
   })
-  orphans.push(...open.map((call) => toOrphan('orphan_tool_call', 'tool_call', call)))
+  orphans.push(...open.map((call) => toOrphanToolLine('orphan_tool_call', 'tool_call', call)))
   return orphans.toSorted((a, b) => a.index - b.index)
 }
 
-export function pruneOrphans(messages: readonly Envelope[]): Pruned {
-  const removed = findOrphans(messages)
+export function removeOrphanToolLines(messages: readonly Envelope[]): Pruned {
+  const removed = findOrphanToolLines(messages)
   const indices = new Set(removed.map((each) => each.index))
   const kept = messages.filter((_, index) => !indices.has(index))
   const counts = { total_messages: messages.length, orphan_count: removed.length }
@@ -301,7 +301,7 @@ function hasToolResultAfter(messages: readonly Envelope[], from: number, id: str
   return messages.slice(from + 1).some((line) => line.type === 'tool_result' && lineToolCallId(line) === id)
 }
 
-function toOrphan(kind: Orphan['kind'], type: Orphan['type'], { index, name, id }: Call): Orphan {
+function toOrphanToolLine(kind: Orphan['kind'], type: Orphan['type'], { index, name, id }: Call): Orphan {
   return { index, kind, type, tool_name: name, ...(id === undefined ? {} : { tool_call_id: id }) }
 }
 

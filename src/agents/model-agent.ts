@@ -5,7 +5,7 @@ import type { AgentReply, NormalizedMessage } from '../contract/index.ts'
 import type { ErrorSource } from '../lib/errors.ts'
 import { asFields } from '../lib/index.ts'
 import type { Fields, Json } from '../lib/json-value.ts'
-import { compactionPolicy, compactTranscript, type Summarizer } from './compaction.ts'
+import { compactTranscript, fillCompactionPolicyDefaults, type Summarizer } from './compaction.ts'
 import type { AgentContext, Signal, SignalContext } from './context.ts'
 import type { ConversationResult } from './loop/conversation-result.ts'
 import { addWatcher } from './loop/events.ts'
@@ -25,9 +25,9 @@ import {
 } from './model-view.ts'
 import { aiSdkModel } from './models/ai-sdk.ts'
 import {
-  addFallback,
   addRetries,
   createModelBreaker,
+  createModelWithFallbacks,
   modelName,
   type NamedModel,
   type RetryPolicy,
@@ -38,30 +38,30 @@ import {
   hasSeveralSpeakers,
   nameSpeakers,
   nameSpeakersForModel,
-  removeMark,
-  removeMarkInJson,
+  removeSpeakerMark,
+  removeSpeakerMarkInJson,
   type Speakers,
 } from './models/speaker-names.ts'
-import { readOutputForm, requireStructuredAnswer } from './models/structured-output.ts'
+import { compileOutputSchema, requireStructuredAnswer } from './models/structured-output.ts'
 import {
-  createPauseStaging,
-  reportPauseEnd,
+  createPausedCallStaging,
   resumePausedRun,
   type Suspended,
   serializeSuspendedRun,
+  settlePauseWithResult,
 } from './paused-run.ts'
-import { statusReply } from './reply.ts'
+import { runResultToReply } from './reply.ts'
 import {
+  buildToolContext,
   createRunTools,
   gatherRunTools,
-  listTurnFacts,
   type RunTools,
   type RunToolset,
   reportClientTools,
   sharedBudgetOptions,
 } from './run-tools.ts'
 import { createCompletionGate } from './tools/call-gate.ts'
-import { createFailureGuard, createRepeatedCallGuard } from './tools/call-guards.ts'
+import { createRepeatedCallGuard, createRepeatedFailureGuard } from './tools/call-guards.ts'
 import type { AnsweredCall } from './tools/tool-runner.ts'
 
 /** What a run begins with: what was heard, or what a paused run had waited for. */
@@ -88,28 +88,28 @@ type NamedOptions = ModelAgentOptions & { readonly slug: string }
 
 export function createModelRun(options: NamedOptions, servers: readonly McpServer[]): ModelRun {
   const { onEvent } = options
-  const form = options.output === undefined ? undefined : readOutputForm(options.slug, options.output)
-  const models = nameModels(options)
+  const form = options.output === undefined ? undefined : compileOutputSchema(options.slug, options.output)
+  const models = listNamedModels(options)
   const breaker = createModelBreaker(() => performance.now())
   const runConversation = async (equipped: RunToolset, start: Start, context: SignalContext): Promise<AgentReply> => {
     const observe = addWatcher(context.emit, onEvent, context.report)
-    const onRetry: RetryPolicy['onRetry'] = (facts) => observe('provider_retry', facts)
+    const emitProviderRetry: RetryPolicy['onRetry'] = (facts) => observe('provider_retry', facts)
     const reportModelFailure: RetryPolicy['onFailure'] = (error) => context.report(error, { source: 'model' })
-    const speakers = createSpeakers(start, context)
+    const speakers = createSpeakerMarkSource(start, context)
     const patient = models.map(({ name, model }, place) => {
       const policy = {
         ...options.modelRetries,
-        onRetry,
+        onRetry: emitProviderRetry,
         onFailure: reportModelFailure,
         hasFallback: place < models.length - 1,
       }
       return { name, model: addRetries(nameSpeakersForModel(model, speakers), policy) }
     })
-    const model = addFallback(patient, breaker, (change) => observe('model_switched', change))
+    const model = createModelWithFallbacks(patient, breaker, (change) => observe('model_switched', change))
     let point: ResumePoint | undefined
     const buildResumeState = () => () => (point === undefined ? {} : serializeSuspendedRun(point, start))
     // A form takes no tools, also none that a caller offers.
-    const staging = createPauseStaging(equipped.tools, context, buildResumeState)
+    const staging = createPausedCallStaging(equipped.tools, context, buildResumeState)
     const desk = form
       ? undefined
       : createRunTools(equipped, start, context, { ...staging, ...answeredCallOfResume(start) })
@@ -124,7 +124,7 @@ export function createModelRun(options: NamedOptions, servers: readonly McpServe
       maxTurns: request.max_turns,
       ...declaredLoopOptions(options, speakers, context.report),
       onException: (error) => context.report(error),
-      ...mediationOptions(desk),
+      ...toolLoopOptions(desk),
       ...sharedBudgetOptions(context, equipped),
       ...systemPrompt(options, context),
       context: request.runtime_context,
@@ -142,8 +142,8 @@ export function createModelRun(options: NamedOptions, servers: readonly McpServe
     })
     context.record(newTranscriptLines(result, start.known))
     context.finish(result)
-    reportPauseEnd(start.resumed?.answered, result, context)
-    return statusReply(result, { cause: readStopCause(context.stop), form: context.commandForm })
+    settlePauseWithResult(start.resumed?.answered, result, context)
+    return runResultToReply(result, { cause: readStopCause(context.stop), form: context.commandForm })
   }
   return {
     async run(message, context) {
@@ -151,7 +151,7 @@ export function createModelRun(options: NamedOptions, servers: readonly McpServe
       const carried = omitClientState(context.client)
       const beside = await clientDataEnvelope(options, carried, context)
       const lines = [...listTranscriptBefore(options, sender, context), ...beside, messageToEnvelope(options, message)]
-      const facts = listTurnFacts(message, context)
+      const facts = buildToolContext(message, context)
       const given = { known: lines.length, facts, sender, clientTools: channel?.client_tools ?? [], carried }
       const start = { lines, isRoom: isGroupConversation(channel?.room_kind), ...given }
       return runConversation(await gatherRunTools(options, servers, context), start, context)
@@ -176,7 +176,7 @@ function messageToEnvelope({ files }: ModelAgentOptions, { sender, parts }: Norm
 }
 
 /** Asked for in rooms only, and once in a run. */
-function createSpeakers({ isRoom }: Start, { speakerMark }: SignalContext): Speakers {
+function createSpeakerMarkSource({ isRoom }: Start, { speakerMark }: SignalContext): Speakers {
   let mark: Promise<string> | undefined
   return {
     isRoom,
@@ -205,7 +205,7 @@ function declaredLoopOptions(
   report: AgentContext['report'],
 ): Partial<LoopOptions> {
   const { budgets, completionPolicy, shouldContinue, compaction } = options
-  const reportErrorsOf = <Given extends unknown[], Result>(
+  const wrapWithErrorReport = <Given extends unknown[], Result>(
     source: ErrorSource['source'],
     call: (...given: Given) => Promise<Result> | Result,
   ) => {
@@ -218,13 +218,13 @@ function declaredLoopOptions(
       }
     }
   }
-  const policy = compactionPolicy({ enabled: true, ...compaction?.policy })
+  const policy = fillCompactionPolicyDefaults({ enabled: true, ...compaction?.policy })
   return {
     ...(budgets === undefined ? {} : { budgets }),
     ...(completionPolicy === undefined
       ? {}
-      : { completionPolicy: reportErrorsOf('completion_policy', completionPolicy) }),
-    ...(shouldContinue === undefined ? {} : { shouldContinue: reportErrorsOf('should_continue', shouldContinue) }),
+      : { completionPolicy: wrapWithErrorReport('completion_policy', completionPolicy) }),
+    ...(shouldContinue === undefined ? {} : { shouldContinue: wrapWithErrorReport('should_continue', shouldContinue) }),
     ...(compaction === undefined
       ? {}
       : {
@@ -232,7 +232,7 @@ function declaredLoopOptions(
             compactTranscript(
               lines,
               policy,
-              summarizeWithSpeakerNames(reportErrorsOf('summarizer', compaction.summarize), speakers),
+              summarizeWithSpeakerNames(wrapWithErrorReport('summarizer', compaction.summarize), speakers),
             ),
         }),
   }
@@ -244,14 +244,14 @@ function summarizeWithSpeakerNames(summarize: Summarizer, { isRoom, mark: readMa
     if (!hasSeveralSpeakers(lines, isRoom)) return summarize(lines, facts)
     const mark = await readMark()
     const summary = await summarize(nameSpeakers(lines, { isRoom, mark }).lines, facts)
-    return typeof summary === 'string' ? removeMark(summary, mark) : removeMarkInJson(summary, mark)
+    return typeof summary === 'string' ? removeSpeakerMark(summary, mark) : removeSpeakerMarkInJson(summary, mark)
   }
 }
 
 /** Its tools, and what watches over their use. */
-function mediationOptions(desk: RunTools | undefined): Partial<LoopOptions> {
+function toolLoopOptions(desk: RunTools | undefined): Partial<LoopOptions> {
   if (desk === undefined) return {}
-  const guards = { spinGuard: createRepeatedCallGuard(desk), failureGuard: createFailureGuard(desk) }
+  const guards = { spinGuard: createRepeatedCallGuard(desk), failureGuard: createRepeatedFailureGuard(desk) }
   return { tools: desk.desk, completionGate: createCompletionGate(desk.rules), ...guards }
 }
 
@@ -264,7 +264,7 @@ function answeredCallOfResume({ resumed }: Start): { readonly answered?: Answere
   return resumed === undefined ? {} : { answered: resumed.answered }
 }
 
-function nameModels({ model, ...settings }: ModelAgentOptions): readonly NamedModel[] {
+function listNamedModels({ model, ...settings }: ModelAgentOptions): readonly NamedModel[] {
   const all: readonly (LanguageModel | Model)[] = isModelList(model) ? model : [model]
   return all.map((each, place) => ({
     name: modelName(each, place),

@@ -19,7 +19,12 @@ import type { Tool } from './tools/define-tool.ts'
 import { redactParameters, type Sensitivity } from './tools/redact.ts'
 import type { ReadyCall, ToolResult } from './tools/tool.ts'
 import { declaredNameField } from './tools/tool-names.ts'
-import { failedResult, normalizeToolResult, redactResultForStorage, secretParameters } from './tools/tool-result.ts'
+import {
+  failedResult,
+  listSecretParameterValues,
+  normalizeToolResult,
+  redactResultForStorage,
+} from './tools/tool-result.ts'
 import type { AnsweredCall, Runnable, ToolRunnerDeps } from './tools/tool-runner.ts'
 
 export type Sender = NormalizedMessage['sender']
@@ -82,7 +87,7 @@ export function resumePausedRun(options: ModelAgentOptions, pause: EndedPause, c
     sender: from.sender,
     clientTools: from.clientTools,
     carried: omitClientState(context.client) ?? from.carried,
-    resumed: { from: from.point, answered: pauseEndToAnswer(pause, callId) },
+    resumed: { from: from.point, answered: endedPauseToCallAnswer(pause, callId) },
   }
 }
 
@@ -98,7 +103,7 @@ function isWaitingCall(
 }
 
 /** Results in a transcript are clean already; they may stand beside the decision. */
-export function reportPauseEnd(
+export function settlePauseWithResult(
   answered: AnsweredCall | undefined,
   result: ConversationResult,
   { pause }: Pick<SignalContext, 'pause'>,
@@ -122,7 +127,7 @@ function waitingCallEnvelope({ point }: Suspended, find: (name: string) => Named
 type Named = Sensitivity & { readonly name: string }
 
 /** What the tools do with the call that waited. */
-function pauseEndToAnswer(pause: EndedPause, callId: string): AnsweredCall {
+function endedPauseToCallAnswer(pause: EndedPause, callId: string): AnsweredCall {
   if (pause.kind === 'tool_request')
     return { callId, answer: { kind: 'result', isRejected: false, result: clientToolResult(pause) } }
   const { decision, id, resolver, applyInput } = pause
@@ -174,7 +179,7 @@ function callDeclaration(call: ReadyCall) {
 type Staging = Required<Pick<ToolRunnerDeps, 'stageApproval' | 'stagePending'>>
 
 /** `resume` says, once the run has ended, where it goes on. */
-export function createPauseStaging(
+export function createPausedCallStaging(
   tools: readonly Tool[],
   { pause, report }: { readonly pause: Pauses } & Pick<AgentContext, 'report'>,
   resume: (call: Runnable) => () => JsonObject,
@@ -240,7 +245,11 @@ function writeCustomSummary(
   try {
     return trimmedText(summary?.(prepared.parameters))
   } catch (error) {
-    report(error, { source: 'approval_summary', name, hide: secretParameters(prepared.parameters, declaration) })
+    report(error, {
+      source: 'approval_summary',
+      name,
+      hide: listSecretParameterValues(prepared.parameters, declaration),
+    })
     return undefined
   }
 }

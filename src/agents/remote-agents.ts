@@ -22,19 +22,19 @@ export async function runRemoteAgent(
   const hop = await context.remoteCaller.next(remote.address)
   if (!hop.ok) {
     context.emit('remote_refused', { code: hop.code })
-    return chainEndReply(hop.code)
+    return createChainRefusalReply(hop.code)
   }
   return remote.run(message, {
     ...context,
     hop,
-    remembered: findRememberedCall(transcript, agent),
+    remembered: findLastRemoteMemory(transcript, agent),
     remember: (memory) => record([remoteTaskLine(agent, memory)]),
     ...(budgets === undefined ? {} : { isSpent: () => budgets.spent() !== undefined }),
   })
 }
 
 /** Why no agent was asked. A plain answer, so that no caller tries again. */
-export function chainEndReply(code: string): AgentReply {
+export function createChainRefusalReply(code: string): AgentReply {
   const message = say(code === 'gw:agent_loop' ? 'chain.loops' : 'chain.ended')
   return { parts: [textPart(message)], status: 'refused', error: { code, message, retryable: false } }
 }
@@ -59,7 +59,7 @@ function remoteTaskLine(agent: string, memory: RemoteMemory): Envelope {
   }
 }
 
-function findRememberedCall(lines: readonly Envelope[], agent: string): JsonObject | undefined {
+function findLastRemoteMemory(lines: readonly Envelope[], agent: string): JsonObject | undefined {
   const memory = lines.findLast((line) => isRemoteTaskLine(line) && line.payload['agent'] === agent)?.payload['memory']
   // Written above.
   return isPlainObject(memory) ? (memory as JsonObject) : undefined
@@ -69,6 +69,6 @@ function findRememberedCall(lines: readonly Envelope[], agent: string): JsonObje
 export function waitingTaskLines(lines: readonly Envelope[]): readonly Envelope[] {
   const newest = new Map(lines.filter(isRemoteTaskLine).map((line) => [String(line.payload['agent']), line]))
   return [...newest].flatMap(([agent, line]) =>
-    findRememberedCall([line], agent)?.['isWaiting'] === true ? [line] : [],
+    findLastRemoteMemory([line], agent)?.['isWaiting'] === true ? [line] : [],
   )
 }

@@ -22,7 +22,7 @@ import { type EffectAccount, nothingDone } from './steps.ts'
 
 export type ReplyFacts = { readonly threadId: string; readonly inReplyTo: string; readonly agent: string }
 
-export function completeReply(reply: AgentReply, facts: ReplyFacts): NormalizedResponse | undefined {
+export function normalizeAgentReply(reply: AgentReply, facts: ReplyFacts): NormalizedResponse | undefined {
   if (reply === undefined) return undefined
   const about = { thread_id: facts.threadId, in_reply_to: facts.inReplyTo, agent: facts.agent }
   if (typeof reply === 'string') {
@@ -30,7 +30,7 @@ export function completeReply(reply: AgentReply, facts: ReplyFacts): NormalizedR
     refuseTooLongText(reply.length, facts.agent)
     return reply.trim() === '' ? undefined : { ...about, parts: [textPart(reply)], status: 'completed' }
   }
-  refuseOtherThanReply(reply, facts.agent)
+  requireValidReplyShape(reply, facts.agent)
   const parsed = agentResponseSchema.safeParse({ parts: [], ...about, status: 'completed', ...reply })
   if (!parsed.success) {
     const path = parsed.error.issues[0]?.path.join('.') ?? ''
@@ -57,7 +57,7 @@ function mergeToolCallParts(parts: readonly Part[]): Part[] {
 }
 
 /** A mistake of the agent's own that would be made again: said at once, and never taken for silence. */
-function refuseOtherThanReply(given: unknown, agent: string): void {
+function requireValidReplyShape(given: unknown, agent: string): void {
   const isReply = typeof given === 'object' && given !== null && ('parts' in given || 'status' in given)
   if (!isReply) {
     const what = given === null ? 'null' : typeof given
@@ -123,12 +123,12 @@ function isBlankReply(reply: NormalizedResponse): boolean {
 type Told = Pick<NormalizedResponse, 'parts' | 'status'> & Partial<Pick<NormalizedResponse, 'error' | 'usage'>>
 
 /** `cause`: why it was stopped, where a person stopped it. `form`: how commands are written where it is told. */
-export function statusReply(
+export function runResultToReply(
   result: ConversationResult,
   { cause, form }: { readonly cause?: StopCause | undefined; readonly form?: CommandForm | undefined } = {},
 ): Told | undefined {
   const { retryable } = result.run_outcome
-  const status = cancelledIfStopped(result.run_outcome.status, cause)
+  const status = toCancelledWhenStopped(result.run_outcome.status, cause)
   const said = result.final_content.trim()
   const usage = replyUsage(result)
   if (status === 'completed')
@@ -150,7 +150,7 @@ export function approvalQuestionReply(action: PendingAction, form: CommandForm |
 }
 
 /** What a person stopped is cancelled; the loop itself knows interrupts only. */
-function cancelledIfStopped(status: OutcomeStatus, cause: StopCause | undefined): OutcomeStatus {
+function toCancelledWhenStopped(status: OutcomeStatus, cause: StopCause | undefined): OutcomeStatus {
   return status === 'interrupted' && cause === 'stop' ? 'cancelled' : status
 }
 

@@ -14,10 +14,10 @@ import type { ServerTool, ServerTools } from './mcp/server-tools.ts'
 import type { ToolServers } from './mcp/tool-servers.ts'
 import type { ModelAgentOptions } from './model-agent-options.ts'
 import { sharedStateTool } from './model-view.ts'
-import { resolveActionRuling } from './policy/action-policy.ts'
+import { resolveActionPolicyAndRule } from './policy/action-policy.ts'
 import { isToolNamed, readToolPolicy, resolveVisibleTools } from './policy/tool-policy.ts'
 import { createGateMediator, type GateRule, readGateRules } from './tools/call-gate.ts'
-import { createDuplicateCalls } from './tools/call-guards.ts'
+import { createDuplicateCallGuard } from './tools/call-guards.ts'
 import type { CapabilityPolicy } from './tools/capability.ts'
 import { createToolCatalog, normalizeDeclarations, type ToolCatalog } from './tools/catalog.ts'
 import { type Tool, toolExecutors } from './tools/define-tool.ts'
@@ -60,21 +60,21 @@ export function createRunTools(
   const own = options.preToolMediator
   const inSteps = new Set(tools.filter((tool) => tool.isSteps).map((tool) => tool.declaration.name))
   const asking = new Set(tools.filter((tool) => tool.approval !== undefined).map((tool) => tool.declaration.name))
-  const journaled = createJournaledOnce(context)
+  const journaled = createJournaledToolExecution(context)
   const desk = createToolRunner({
     defaultTimeoutMs,
     catalog,
     executors: toolExecutors(tools),
     untimed: inSteps,
     once: (call, effect) =>
-      inSteps.has(call.tool_name) ? effect(createUnjournaledEffect(call.id, context)) : journaled(call, effect),
+      inSteps.has(call.tool_name) ? effect(createUnjournaledEffectContext(call.id, context)) : journaled(call, effect),
     isFinished: (call) => context.isFinished('tool', { args: journaledArguments(call) }),
-    capabilities: createReportingCheck(context),
+    capabilities: createErrorReportingCapabilities(context),
     ...waits,
-    duplicates: createDuplicateCalls(),
+    duplicates: createDuplicateCallGuard(),
     truncate: createResultTruncator(),
     actionOf: ({ tool_name, declaration }) =>
-      resolveActionRuling({
+      resolveActionPolicyAndRule({
         toolName: tool_name,
         tool: declaration,
         mode: String(facts['mode'] ?? 'chat'),
@@ -91,7 +91,7 @@ export function createRunTools(
 }
 
 /** A check of the host's that breaks is a no, and its error is the operator's to see. */
-function createReportingCheck({
+function createErrorReportingCapabilities({
   capabilities,
   report,
 }: Pick<AgentContext, 'capabilities' | 'report'>): CapabilityPolicy {
@@ -138,7 +138,7 @@ export function reportClientTools(
     seen.add(own)
     if (isTwice || desk?.find(String(name)) === undefined) {
       const why =
-        desk === undefined ? leftOut.no_tools : isTwice ? leftOut.duplicate : rejectionReason(String(name), desk)
+        desk === undefined ? leftOut.no_tools : isTwice ? leftOut.duplicate : toolRejectionReason(String(name), desk)
       left_out.push({ name: own, ...why })
     } else if (name !== own && name !== `client/${own}`) renamed.push({ name: own, as: String(name) })
   }
@@ -158,7 +158,7 @@ const leftOut = {
   },
 } as const
 
-function rejectionReason(name: string, { desk }: RunTools) {
+function toolRejectionReason(name: string, { desk }: RunTools) {
   return desk.rejected.some((rejected) => rejected.name === name) ? leftOut.invalid : leftOut.not_allowed
 }
 
@@ -172,7 +172,7 @@ function journaledArguments({ tool_name, prepared }: Runnable): Json {
  * A call that is made again because its outcome is unknown is the same call to the other side: it keeps its key, where
  * its tool takes keys at all.
  */
-function createJournaledOnce({ step }: Pick<AgentContext, 'step'>): ToolRunnerDeps['once'] {
+function createJournaledToolExecution({ step }: Pick<AgentContext, 'step'>): ToolRunnerDeps['once'] {
   const settled = new Map<string, number>()
   return async (call, effect) => {
     const { declaration } = call
@@ -185,7 +185,8 @@ function createJournaledOnce({ step }: Pick<AgentContext, 'step'>): ToolRunnerDe
         'tool',
         // Results are JSON by construction, and a step makes them so.
         async (ctx) =>
-          (await effect(idempotent ? { ...ctx, key: stepUseKey(ctx.key, use) } : ctx)) as ToolResult & Json,
+          (await effect(idempotent ? { ...ctx, key: appendRepeatNumberToKey(ctx.key, use) } : ctx)) as ToolResult &
+            Json,
         { args, idempotent, label: toolStepLabel(declaration) },
       )
       if (result.metadata['outcome'] !== 'unknown') settled.set(alike, use)
@@ -199,7 +200,7 @@ function createJournaledOnce({ step }: Pick<AgentContext, 'step'>): ToolRunnerDe
 }
 
 /** The key of the how-manieth call alike, made of that of another. */
-function stepUseKey(key: string, use: number): string {
+function appendRepeatNumberToKey(key: string, use: number): string {
   const first = key.replace(/#\d+$/, '')
   return use === 1 ? first : `${first}#${use}`
 }
@@ -210,12 +211,12 @@ function toolStepLabel({ name, ...declaration }: ToolDeclaration): string {
 }
 
 /** For work that is journaled step by step: it acts through its own steps and not through these. */
-function createUnjournaledEffect(key: string, { signal }: Pick<AgentContext, 'signal'>): EffectContext {
+function createUnjournaledEffectContext(key: string, { signal }: Pick<AgentContext, 'signal'>): EffectContext {
   return { key, signal, fetch, assertHeld: () => {}, isUnsent: () => false }
 }
 
 /** What tools may bind to, and whom policies look at. */
-export function listTurnFacts(
+export function buildToolContext(
   message: NormalizedMessage,
   { principal, who, evidence, runId, sessionId, agent }: AgentContext,
 ): Fields {

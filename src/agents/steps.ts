@@ -45,7 +45,7 @@ type Running = { isOver: boolean; readonly steps: Set<Promise<unknown>> }
  * Steps are told apart by their name and arguments; steps alike in both by how often they came before: the order of a
  * resumed try is the order of the run. What an earlier try of the same turn finished is read back.
  */
-export function createSteps(deps: StepDeps): Steps {
+export function createJournaledSteps(deps: StepDeps): Steps {
   const uses = new Map<string, number>()
   const running: Running = { isOver: false, steps: new Set() }
   const countStepUses = (name: string, { args }: StepOptions): number => uses.get(stepIdentity(name, args)) ?? 0
@@ -96,10 +96,10 @@ async function runOrReplayStep<T extends Json>(deps: StepDeps, address: StepAddr
   await deps.failpoint?.('before:effect')
   await deps.untilHeld()
   const startedAt = performance.now()
-  const end = await runStepWork(deps, createStepContext(deps, address, watchStepRequests(deps.fetch)), work)
+  const end = await runStepWork(deps, createStepContext(deps, address, trackStepRequests(deps.fetch)), work)
   const tookMs = performance.now() - startedAt
   if ('thrown' in end) {
-    const state = isKnownWithoutEffect(end.thrown) ? 'undone' : 'failed'
+    const state = isErrorWithoutEffect(end.thrown) ? 'undone' : 'failed'
     await storeStepEnd(deps, address, { state, error: errorName(end.thrown) }, tookMs)
     throw end.thrown
   }
@@ -126,7 +126,7 @@ async function runJournaledEffect<T extends Json>(
     case 'finished':
       return sortedJson(state.result) as T
     case 'unknown':
-      throw deps.log.ends(unknownStepOutcome(label, state.error))
+      throw deps.log.ends(unknownStepOutcomeError(label, state.error))
     case 'stopped':
       throw deps.onStopped(state.by)
     case 'lease_lost':
@@ -162,10 +162,10 @@ async function runStep<T extends Json>(
   logStep('started')
   await deps.failpoint?.('before:effect')
   await deps.untilHeld()
-  const sends = watchStepRequests(deps.fetch)
+  const sends = trackStepRequests(deps.fetch)
   const end = await runStepWork(deps, createStepContext(deps, address, sends), work)
   if ('thrown' in end) {
-    const isSafe = isKnownWithoutEffect(end.thrown) || sends.isUnsent()
+    const isSafe = isErrorWithoutEffect(end.thrown) || sends.isUnsent()
     const state = isSafe && !mayHaveActed ? 'undone' : 'failed'
     await storeStepEnd(deps, address, { state, error: errorName(end.thrown) })
     deps.onThrown?.(end.thrown, label)
@@ -224,7 +224,7 @@ function createStepContext(
 }
 
 /** Two failures say that nothing happened: an outage, which the turn waits out, and a stop that broke off a model's answer. */
-function isKnownWithoutEffect(error: unknown): boolean {
+function isErrorWithoutEffect(error: unknown): boolean {
   return isGatewayError(error, 'provider_unavailable') || isGatewayError(error, 'run_cancelled')
 }
 
@@ -236,7 +236,7 @@ function runIsOverError(): GatewayError {
   return new GatewayError('stopping', '[agent] its run is over; no step begins any more')
 }
 
-function unknownStepOutcome(label: string, error: string | null): GatewayError {
+function unknownStepOutcomeError(label: string, error: string | null): GatewayError {
   const what = error === null ? 'was interrupted' : `failed before (${error})`
   return new GatewayError('tool_outcome_unknown', `[agent] step ${label} ${what}; it may or may not have happened`, {
     details: { step: label },
@@ -244,7 +244,7 @@ function unknownStepOutcome(label: string, error: string | null): GatewayError {
 }
 
 /** A step's own requests: whether it made some, and none of them got as far as its first byte. */
-function watchStepRequests(open: StepDeps['fetch']): Pick<StepContext, 'fetch' | 'isUnsent'> {
+function trackStepRequests(open: StepDeps['fetch']): Pick<StepContext, 'fetch' | 'isUnsent'> {
   let hasAsked = false
   let hasSent = false
   const fetch = open(() => {
@@ -304,7 +304,7 @@ export function createStepLog(past: readonly RecordedStep[] = []): StepLog {
   const ahead = new Set(past.filter(({ state }) => state !== 'undone').map(({ step }) => step))
   const final = new Set<unknown>()
   const listLabelsByOutcome = (wanted: StepOutcome): readonly string[] =>
-    countLabels([...effects.values()].filter(({ outcome }) => outcome === wanted).map(({ label }) => label))
+    mergeRepeatedLabels([...effects.values()].filter(({ outcome }) => outcome === wanted).map(({ label }) => label))
   return {
     reach(step) {
       ahead.delete(step)
@@ -346,7 +346,7 @@ function errorCauses(error: unknown): readonly unknown[] {
 }
 
 /** The same twice is said once, with how often. */
-function countLabels(labels: readonly string[]): readonly string[] {
+function mergeRepeatedLabels(labels: readonly string[]): readonly string[] {
   const counts = new Map<string, number>()
   for (const label of labels) counts.set(label, (counts.get(label) ?? 0) + 1)
   return [...counts].map(([label, count]) => (count === 1 ? label : `${label} (${count} times)`))

@@ -174,14 +174,14 @@ export type AuditedAct = Pick<
 >
 
 /** Before the answer is given: no caller is told of an act that the log does not know. */
-export async function auditCallersAct({ db }: Pick<AppDeps, 'db'>, context: Context, act: AuditedAct): Promise<void> {
+export async function auditCallerAction({ db }: Pick<AppDeps, 'db'>, context: Context, act: AuditedAct): Promise<void> {
   const caller = getAdmittedCaller(context)
   const who = caller.kind === 'operator' ? { actor: actorName(context) } : { subject: caller.principal }
   await recordAudit(db, { ...act, ...who })
 }
 
 /** An operator decides about all, a person about what is theirs. Who it is says the token, and nothing in the request. */
-export function callerResolver(context: Context, tenant: string): Resolver {
+export function deciderFromCaller(context: Context, tenant: string): Resolver {
   const caller = getAdmittedCaller(context)
   const owner = caller.kind === 'operator' ? null : caller.principal
   // The caller who holds a person's token is that person by delegation.

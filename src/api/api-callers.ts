@@ -65,7 +65,7 @@ const emptyRunRequest = new TextEncoder().encode(
   JSON.stringify({ threadId: 'none', runId: 'none', messages: [{ id: 'none', role: 'user', content: 'none' }] }),
 )
 
-export function createApiCallers(deps: Deps): ApiCallers {
+export function createCallerIdentification(deps: Deps): ApiCallers {
   const at = deps.connections.find(({ adapter }) => adapter.endpoints.some(({ path }) => path === runPath))
   return {
     screen(request) {
@@ -76,7 +76,7 @@ export function createApiCallers(deps: Deps): ApiCallers {
     async identify(request) {
       if (at === undefined) return { kind: 'absent' }
       const read = await readCallerMessage(at, request, {
-        headers: callerHeadersOnly(request.headers),
+        headers: keepAuthorizationHeader(request.headers),
         bytes: emptyRunRequest,
       })
       if (read.kind === 'rejected' || read.kind === 'absent') return read
@@ -149,6 +149,8 @@ async function admitApiCaller(
 }
 
 /** Not the chain of agents: it counts a visit, and asking for a file is none. */
-function callerHeadersOnly({ authorization }: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+function keepAuthorizationHeader({
+  authorization,
+}: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   return { 'content-type': 'application/json', ...(authorization === undefined ? {} : { authorization }) }
 }

@@ -9,7 +9,7 @@ import type { AppDeps } from './deps.ts'
 import { answerToResponse, errorAnswer, notFound } from './http-answers.ts'
 import { admitOwnerOrCaller } from './me.ts'
 import { addOpenApiRoutes } from './openapi.ts'
-import { createRateLimit } from './rate-limit.ts'
+import { createRateLimitMiddleware } from './rate-limit.ts'
 import { addResourceRoutes, ownBase } from './resource.ts'
 import { resources } from './resources.ts'
 import { errorToAnswer } from './webhook.ts'
@@ -23,8 +23,8 @@ export function createApp(given: AppDeps): Hono {
   if ((deps.corsOrigins ?? []).length > 0) app.use('*', createCorsMiddleware(deps.corsOrigins ?? []))
   app.use('*', refuseForeignPages(deps))
   // Storage has codes of its own for addresses that are none.
-  for (const prefix of ['/api/*', '/admin/*', '/hooks/*', '/.well-known/*']) app.use(prefix, requirePlainAddress)
-  const limit = createRateLimit(deps)
+  for (const prefix of ['/api/*', '/admin/*', '/hooks/*', '/.well-known/*']) app.use(prefix, validateRequestUrl)
+  const limit = createRateLimitMiddleware(deps)
   if (limit !== undefined) app.use('/api/v1/*', limit)
   app.use('/admin/*', (context, next) => recordRefusedCallers(deps, context, next))
   app.use('/admin/*', (context, next) => authenticateOperator(deps, context, next))
@@ -46,7 +46,7 @@ export function createApp(given: AppDeps): Hono {
 /** Longer than any address of ours; names in a path and values in a query are looked up as they are. */
 const maxAddressLength = 8192
 
-async function requirePlainAddress(context: Context, next: Next): Promise<void> {
+async function validateRequestUrl(context: Context, next: Next): Promise<void> {
   const { url } = context.req
   if (url.length > maxAddressLength)
     throw new GatewayError('bad_request', `the address has more than ${maxAddressLength} characters`)

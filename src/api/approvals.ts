@@ -13,7 +13,7 @@ import {
 } from '../db/pending-actions.ts'
 import { cleanText } from '../lib/clean-text.ts'
 import { GatewayError } from '../lib/errors.ts'
-import { auditCallersAct, callerResolver } from './admin-access.ts'
+import { auditCallerAction, deciderFromCaller } from './admin-access.ts'
 import { exampleId, formatFieldRows, type ResourceCommands } from './command.ts'
 import {
   createNextPageMark,
@@ -71,18 +71,18 @@ const resolvedSchema = z.object({
   duplicate: z.boolean().meta({ description: 'The same had been decided before; nothing happens twice' }),
 })
 
-const getCallerResolver = ({ deps, context }: Pick<OperationRequest, 'deps' | 'context'>) =>
-  callerResolver(context, deps.gateway.db.tenant)
+const getApprovalDecider = ({ deps, context }: Pick<OperationRequest, 'deps' | 'context'>) =>
+  deciderFromCaller(context, deps.gateway.db.tenant)
 
-async function resolveAction(
+async function decidePendingAction(
   request: Pick<OperationRequest<'/:id', Record<never, never>>, 'deps' | 'context' | 'params'>,
   verdict: Verdict,
 ) {
   const { deps, context, params } = request
-  const resolution = await resolvePendingAction(deps.gateway.db, params.id, verdict, getCallerResolver(request))
+  const resolution = await resolvePendingAction(deps.gateway.db, params.id, verdict, getApprovalDecider(request))
   if (resolution.kind === 'refused') {
     const attempt = { action: 'approval.resolve', outcome: 'refused', objectId: params.id }
-    await auditCallersAct(deps, context, { ...attempt, code: resolution.reason, detail: { wanted: verdict.status } })
+    await auditCallerAction(deps, context, { ...attempt, code: resolution.reason, detail: { wanted: verdict.status } })
   }
   const { action, isDuplicate } = requireResolvedAction(resolution)
   deps.wake()
@@ -107,7 +107,7 @@ export const approvals = defineResource({
       output: z.object({ actions: z.array(actionSchema), next: nextId }),
       async handle(request) {
         const { limit, before = null, status = null } = request.query
-        const found = await listPendingActions(request.deps.gateway.db, getCallerResolver(request).scope, {
+        const found = await listPendingActions(request.deps.gateway.db, getApprovalDecider(request).scope, {
           limit,
           before,
           status,
@@ -124,7 +124,7 @@ export const approvals = defineResource({
       returns: 'How many there are of each status',
       output: z.object({ summary: z.record(z.string(), z.number().int()) }),
       handle: async (request) => ({
-        summary: await countPendingActions(request.deps.gateway.db, getCallerResolver(request).scope),
+        summary: await countPendingActions(request.deps.gateway.db, getApprovalDecider(request).scope),
       }),
     }),
     get: defineOperation({
@@ -138,7 +138,7 @@ export const approvals = defineResource({
       problems: [404],
       async handle(request) {
         const { deps, params, base } = request
-        const action = await getPendingAction(deps.gateway.db, getCallerResolver(request).scope, params.id)
+        const action = await getPendingAction(deps.gateway.db, getApprovalDecider(request).scope, params.id)
         if (action === undefined)
           throw new GatewayError('not_found', `no such pending action; list them with GET ${base}/approvals`)
         return { action }
@@ -173,7 +173,7 @@ export const approvals = defineResource({
       handle(request) {
         const { decision, hash, reason } = request.body
         const bound = hash === undefined ? {} : { hash }
-        return resolveAction(request, { status: readDecision(decision), ...bound, ...(reason ? { reason } : {}) })
+        return decidePendingAction(request, { status: readDecision(decision), ...bound, ...(reason ? { reason } : {}) })
       },
     }),
     delete: defineOperation({
@@ -185,7 +185,7 @@ export const approvals = defineResource({
       returns: 'It is withdrawn',
       output: resolvedSchema,
       problems: [403, 404, 409],
-      handle: (request) => resolveAction(request, { status: 'deleted' }),
+      handle: (request) => decidePendingAction(request, { status: 'deleted' }),
     }),
   },
 })
@@ -230,7 +230,7 @@ export const approvalsCommands = () =>
           about: actionWord,
           flags: decisionFlags,
           fixed: { decision: 'accepted' },
-          text: decidedText,
+          text: approvalDecisionText,
         },
         {
           name: 'reject',
@@ -239,7 +239,7 @@ export const approvalsCommands = () =>
           about: actionWord,
           flags: decisionFlags,
           fixed: { decision: 'rejected' },
-          text: decidedText,
+          text: approvalDecisionText,
         },
       ],
       delete: {
@@ -247,12 +247,12 @@ export const approvalsCommands = () =>
         description: 'Withdraw an action: it does not happen, and the agent is told.',
         examples: [`parley approvals delete ${exampleId}`],
         about: actionWord,
-        text: decidedText,
+        text: approvalDecisionText,
       },
     },
   }) as const satisfies ResourceCommands<typeof approvals>
 
-function decidedText(
+function approvalDecisionText(
   { action, duplicate }: z.infer<typeof resolvedSchema>,
   { isOffline }: { readonly isOffline: boolean },
 ): string {

@@ -5,7 +5,7 @@ import { callerId, plainIdRemedy } from '../contract/index.ts'
 import type { AttachmentDescriptor, AttachmentService, StoreOutcome } from '../files/attachment.ts'
 import { serveFile } from '../files/serve-file.ts'
 import { GatewayError } from '../lib/errors.ts'
-import { actorName, auditCallersAct } from './admin-access.ts'
+import { actorName, auditCallerAction } from './admin-access.ts'
 import type { ApiCaller } from './api-callers.ts'
 import { exampleId, formatFieldRows, type ResourceCommands } from './command.ts'
 import type { AppDeps } from './deps.ts'
@@ -172,7 +172,7 @@ export const attachments = defineResource({
       async handle({ deps, context, params: { id } }) {
         if (await deps.files.service.remove(id, actorName(context))) return done
         const attempt = { action: 'attachment.delete', outcome: 'refused', code: 'not_found', objectId: id }
-        await auditCallersAct(deps, context, attempt)
+        await auditCallerAction(deps, context, attempt)
         throw attachmentNotFound()
       },
     }),
@@ -326,7 +326,7 @@ async function receiveUpload(
       continue
     }
     const outcome = await storeFormFile(deps, part, { threadId })
-    return { outcome, isInOrder: outcome.kind === 'refused' || (await hasNoLateFields(form)) }
+    return { outcome, isInOrder: outcome.kind === 'refused' || (await hasNoMoreFilesOrThreadId(form)) }
   }
   throw new GatewayError('bad_request', 'there is no file in the form; send one, as curl -F file=@name does')
 }
@@ -343,7 +343,7 @@ function storeFormFile({ store, principal, receivedVia }: UploadDeps, part: Form
 }
 
 /** An unknown field may stand anywhere; one that says whose the file is came too late. */
-async function hasNoLateFields(form: Multipart): Promise<boolean> {
+async function hasNoMoreFilesOrThreadId(form: Multipart): Promise<boolean> {
   try {
     for (let part = await form.next(); part !== undefined; part = await form.next()) {
       if (part.filename !== undefined || part.name === 'threadId') return false
@@ -396,21 +396,21 @@ const drainFactor = 4
 
 function createBodyDrain(body: ReadableStream<Uint8Array> | null, maxBytes: number): BodyDrain {
   const reader = body?.getReader()
-  const discardRest = async (): Promise<boolean> => {
+  const discardRestOfBody = async (): Promise<boolean> => {
     if (reader === undefined) return true
     const { promise: late, resolve } = Promise.withResolvers<false>()
     const timer = setTimeout(() => resolve(false), maxDrainMs)
     try {
-      return await Promise.race([drainUpTo(reader, maxBytes * drainFactor), late])
+      return await Promise.race([drainStreamUpTo(reader, maxBytes * drainFactor), late])
     } finally {
       clearTimeout(timer)
     }
   }
   return {
     reader,
-    discard: discardRest,
+    discard: discardRestOfBody,
     async respondAfterDrain(answer) {
-      if (await discardRest()) return answer
+      if (await discardRestOfBody()) return answer
       await reader?.cancel().catch(() => {})
       const headers = new Headers(answer.headers)
       headers.set('connection', 'close')
@@ -423,7 +423,7 @@ function createBodyDrain(body: ReadableStream<Uint8Array> | null, maxBytes: numb
 }
 
 /** True: there was no more than that. */
-async function drainUpTo(reader: ReadableStreamDefaultReader<Uint8Array>, maxBytes: number): Promise<boolean> {
+async function drainStreamUpTo(reader: ReadableStreamDefaultReader<Uint8Array>, maxBytes: number): Promise<boolean> {
   try {
     for (let passed = 0; passed <= maxBytes; ) {
       const { done, value } = await reader.read()

@@ -15,7 +15,7 @@ import {
   jsonObjectSchema,
   nextSeq,
   seqPageQuery,
-  wholeNumber,
+  wholeNumberSchema,
 } from './resource.ts'
 
 const name = z.string().nullable()
@@ -61,7 +61,7 @@ const instantQuery = z
   })
   .optional()
 
-const filterSchema = (what: string) => z.string().optional().meta({ description: what })
+const optionalTextFilterSchema = (what: string) => z.string().optional().meta({ description: what })
 
 export const audit = defineResource({
   name: 'audit',
@@ -76,15 +76,15 @@ export const audit = defineResource({
       scopes: ['admin', 'read'],
       query: seqPageQuery.extend({
         // Zero is before the first line.
-        after: wholeNumber(0, Number.MAX_SAFE_INTEGER)
+        after: wholeNumberSchema(0, Number.MAX_SAFE_INTEGER)
           .optional()
           .meta({ description: 'Behind this line, oldest first' }),
-        principal: filterSchema('Only about, or by, this subject'),
-        agent: filterSchema('Only about this agent'),
-        actor: filterSchema('Only by this operator, as the list names them'),
-        action: filterSchema('Only this, or all of a kind: message, approval.resolve, …'),
-        outcome: filterSchema('Only with this outcome: admitted, refused, done, …'),
-        code: filterSchema('Only with this reason'),
+        principal: optionalTextFilterSchema('Only about, or by, this subject'),
+        agent: optionalTextFilterSchema('Only about this agent'),
+        actor: optionalTextFilterSchema('Only by this operator, as the list names them'),
+        action: optionalTextFilterSchema('Only this, or all of a kind: message, approval.resolve, …'),
+        outcome: optionalTextFilterSchema('Only with this outcome: admitted, refused, done, …'),
+        code: optionalTextFilterSchema('Only with this reason'),
         inbox: z
           .string()
           .regex(idPattern, 'must be the id of a message, a UUID as the lists show it')
@@ -127,7 +127,7 @@ export const audit = defineResource({
       tag: 'Operator: messages',
       query: seqPageQuery
         .omit({ before: true })
-        .extend({ trace: filterSchema('Only the one that was answered with this trace') }),
+        .extend({ trace: optionalTextFilterSchema('Only the one that was answered with this trace') }),
       output: z.object({ rejected: z.array(rejectionSchema) }),
       handle: ({ deps, query: { limit, connection, trace } }) => ({
         rejected: deps.rejections.list({ limit, connection, trace }),

@@ -7,10 +7,23 @@ import { readBody } from '../lib/index.ts'
 import { errorLogFields } from '../lib/log.ts'
 import type { GatewayConnection } from '../turns/gateway-connection.ts'
 import type { AppDeps } from './deps.ts'
-import { answerToResponse, errorAnswer, notFound, tooLarge, waitRefusedAnswer, webhookAnswer } from './http-answers.ts'
+import {
+  answerToResponse,
+  errorAnswer,
+  notFound,
+  tooLarge,
+  waitingCallerRefusalAnswer,
+  webhookAnswer,
+} from './http-answers.ts'
 import type { DocumentedRoute } from './openapi/document.ts'
 import { defineOperation, defineResource } from './resource.ts'
-import { answerWebhook, deliverInbound, findConnection, receiveRawRequest, screenWebhookHeaders } from './webhook.ts'
+import {
+  answerWebhook,
+  deliverInbound,
+  findConnectionByChannelAndId,
+  receiveRawRequest,
+  screenWebhookHeaders,
+} from './webhook.ts'
 
 const inPath = {
   channel: z.string().meta({ description: 'A channel' }),
@@ -53,7 +66,7 @@ export const webhooks = defineResource({
 })
 
 function findConnectionOfRequest(deps: AppDeps, context: Context): GatewayConnection | undefined {
-  return findConnection(deps, context.req.param('channel') ?? '', context.req.param('connection') ?? '')
+  return findConnectionByChannelAndId(deps, context.req.param('channel') ?? '', context.req.param('connection') ?? '')
 }
 
 export function addEndpointRoutes(app: Hono, deps: AppDeps): void {
@@ -63,35 +76,36 @@ export function addEndpointRoutes(app: Hono, deps: AppDeps): void {
         app.all(endpoint.path, (context) => serveEndpoint(deps, at, context))
         continue
       }
-      if (endpoint.answer === 'watch') app.post(endpoint.path, (context) => receiveAndWait(deps, at, context))
+      if (endpoint.answer === 'watch')
+        app.post(endpoint.path, (context) => receiveAndAwaitTurnResult(deps, at, context))
       else app.post(endpoint.path, async (context) => answerToResponse(await receiveWebhook(deps, at, context)))
     }
   }
 }
 
 /** Endpoints as their adapters describe them; a path that two connections have stands once. */
-export function documentedEndpoints(
+export function documentedRoutesOfAdapters(
   adapters: readonly Pick<Adapter, 'channel' | 'endpoints'>[],
 ): readonly DocumentedRoute[] {
   const described = adapters.flatMap(({ channel, endpoints }) =>
-    endpoints.flatMap((endpoint) => documentedEndpoint(channel, endpoint)),
+    endpoints.flatMap((endpoint) => documentedRoutesOfEndpoint(channel, endpoint)),
   )
   return [...new Map(described.map((each) => [`${each.method} ${each.path}`, each])).values()]
 }
 
-function documentedEndpoint(channel: string, { path, answer, describe }: Endpoint): readonly DocumentedRoute[] {
+function documentedRoutesOfEndpoint(channel: string, { path, answer, describe }: Endpoint): readonly DocumentedRoute[] {
   if (describe !== undefined)
     return describe.map((each) => ({ ...each, path, tag: 'Talking to agents', audience: 'caller' }))
   const methods = answer === 'serve' ? (['get', 'post'] as const) : (['post'] as const)
   return methods.map((method) => ({
-    ...describeUnknownRequest(channel, method, path),
+    ...describeUndocumentedEndpoint(channel, method, path),
     path,
     tag: 'Channels',
     audience: 'channel',
   }))
 }
 
-function describeUnknownRequest(channel: string, method: 'get' | 'post', path: string): DescribedRequest {
+function describeUndocumentedEndpoint(channel: string, method: 'get' | 'post', path: string): DescribedRequest {
   const name = `${method}-${path}`.replaceAll(
     /[^a-z0-9]+(.)?/gi,
     (_, next: string | undefined) => next?.toUpperCase() ?? '',
@@ -105,12 +119,12 @@ async function receiveWebhook(deps: AppDeps, at: GatewayConnection, context: Con
   return 'status' in arrival ? arrival : answerWebhook(deps, at, arrival)
 }
 
-async function receiveAndWait(deps: AppDeps, at: GatewayConnection, context: Context): Promise<Response> {
+async function receiveAndAwaitTurnResult(deps: AppDeps, at: GatewayConnection, context: Context): Promise<Response> {
   const arrival = await readRawRequest(deps, at, context)
   if ('status' in arrival) return answerToResponse(arrival)
   const received = await receiveRawRequest(deps, at, arrival)
   deps.bodyTaken?.(context)
-  const refusal = waitRefusedAnswer(received)
+  const refusal = waitingCallerRefusalAnswer(received)
   if (refusal !== undefined || received.kind !== 'stored') return answerToResponse(refusal ?? webhookAnswer(received))
   const first = received.acceptances[0]
   const { bytes, headers } = arrival

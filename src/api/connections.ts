@@ -4,10 +4,10 @@ import { type AgentFacts, agentToListItem } from '../agents/agent-settings.ts'
 import { formatAddress } from '../contract/index.ts'
 import { GatewayError, isGatewayError } from '../lib/errors.ts'
 import type { GatewayConnection } from '../turns/gateway-connection.ts'
-import { actorName, auditCallersAct } from './admin-access.ts'
+import { actorName, auditCallerAction } from './admin-access.ts'
 import type { ResourceCommands } from './command.ts'
 import { defineOperation, defineResource, instantSchema, jsonObjectSchema } from './resource.ts'
-import { findConnection } from './webhook.ts'
+import { findConnectionByChannelAndId } from './webhook.ts'
 
 const seconds = z.number().nullable()
 
@@ -78,7 +78,7 @@ export const connections = defineResource({
       example: { value: { reports: [], next: null }, id: null, isRepeat: false },
       problems: [400, 404, 409, 422, 503],
       async handle({ deps, context, params: { channel, connection, name }, body }) {
-        const at = findConnection(deps, channel, connection)
+        const at = findConnectionByChannelAndId(deps, channel, connection)
         if (at === undefined) {
           const known = deps.gateway.connections.map(({ key }) => key).join(', ')
           throw new GatewayError('not_found', `no such connection; there are ${known}`)
@@ -89,12 +89,12 @@ export const connections = defineResource({
           const asked = { name, input: body, by: actorName(context) }
           const { value, inboxId, isRepeat = false } = await deps.gateway.operate(at, asked)
           if (inboxId === undefined) return { value, id: null, isRepeat }
-          await auditCallersAct(deps, context, { ...line, outcome: isRepeat ? 'repeated' : 'done', inboxId })
+          await auditCallerAction(deps, context, { ...line, outcome: isRepeat ? 'repeated' : 'done', inboxId })
           deps.wake()
           return { value, id: inboxId, isRepeat }
         } catch (error) {
           if (isGatewayError(error))
-            await auditCallersAct(deps, context, { ...line, outcome: 'refused', code: error.code })
+            await auditCallerAction(deps, context, { ...line, outcome: 'refused', code: error.code })
           throw error
         }
       },
@@ -178,23 +178,28 @@ export const agents = defineResource({
       summary: 'The agents and where they are reached',
       scopes: ['admin', 'read'],
       output: z.object({ agents: z.array(agentSchema) }),
-      handle: ({ deps }) => ({ agents: deps.agents.map((agent) => agentWithReach(agent, deps.gateway.connections)) }),
+      handle: ({ deps }) => ({
+        agents: deps.agents.map((agent) => agentWithConnections(agent, deps.gateway.connections)),
+      }),
     }),
   },
 })
 
-function agentWithReach(agent: AgentFacts, all: readonly GatewayConnection[]) {
+function agentWithConnections(agent: AgentFacts, all: readonly GatewayConnection[]) {
   const domain = all[0]?.connection.domain ?? 'parley.localhost'
   return {
     ...agentToListItem(agent),
     address: formatAddress({ local: agent.slug, domain }),
-    connections: all.flatMap((at) => listReachOfAgent(agent.slug, at)),
+    connections: all.flatMap((at) => agentReachThroughConnection(agent.slug, at)),
   }
 }
 
 type AgentReach = { readonly connection: string; readonly by: 'own' | 'default' | 'mention' }
 
-function listReachOfAgent(slug: string, { key, isShared, connection }: GatewayConnection): readonly AgentReach[] {
+function agentReachThroughConnection(
+  slug: string,
+  { key, isShared, connection }: GatewayConnection,
+): readonly AgentReach[] {
   if (connection.agent === slug) return [{ connection: key, by: isShared ? 'default' : 'own' }]
   return isShared ? [{ connection: key, by: 'mention' }] : []
 }

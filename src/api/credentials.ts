@@ -1,14 +1,14 @@
 // Tokens and keys: listed, created, revoked, rotated. The answer to a creation is the only place a token is ever shown.
 import * as z from 'zod'
-import { isPlainSubject } from '../contract/mint-evidence.ts'
+import { isNamespacedSubject } from '../contract/mint-evidence.ts'
 import { readWorkspaceScope, type WorkspaceScope, workspaceKey } from '../contract/workspace-scope.ts'
 import { type TokenScope, tokenScopes } from '../db/tokens.ts'
 import { createToken } from '../identity/tokens.ts'
 import { cleanText } from '../lib/clean-text.ts'
 import { GatewayError } from '../lib/errors.ts'
-import { createIdSource } from '../lib/ids.ts'
+import { createUuidV7Source } from '../lib/ids.ts'
 import { sha256Hex } from '../lib/index.ts'
-import { actorName, auditCallersAct } from './admin-access.ts'
+import { actorName, auditCallerAction } from './admin-access.ts'
 import { formatInstant, type ResourceCommands } from './command.ts'
 import type { AppDeps } from './deps.ts'
 import { secretKinds } from './own-secrets.ts'
@@ -83,7 +83,7 @@ export const tokens = defineResource({
             .string()
             .trim()
             .max(500)
-            .refine(isPlainSubject)
+            .refine(isNamespacedSubject)
             .nullable()
             .default(null)
             .meta({ description: 'Speaks for this subject, and is narrowed to what belongs to it' }),
@@ -126,15 +126,17 @@ export const tokens = defineResource({
         const scopes = [...new Set<TokenScope>(asked ?? [wish.principal === null ? 'admin' : 'own'])]
         const own = { workspace_type: 'tenant', workspace_id: deps.gateway.db.tenant }
         const problem =
-          scopeProblem(scopes, wish.principal) ?? agentProblem(deps, wish.agent) ?? workspaceProblem(own, workspace)
+          scopeProblem(scopes, wish.principal) ??
+          unknownAgentProblem(deps, wish.agent) ??
+          foreignWorkspaceProblem(own, workspace)
         if (problem !== undefined) throw new GatewayError('bad_request', problem)
         const fillRandom = (bytes: Uint8Array<ArrayBuffer>): void => void crypto.getRandomValues(bytes)
         const { token, line } = await createToken(
-          { tokens: deps.tokens, newId: createIdSource(deps.now, fillRandom), fillRandom, hash: sha256Hex },
+          { tokens: deps.tokens, newId: createUuidV7Source(deps.now, fillRandom), fillRandom, hash: sha256Hex },
           { ...wish, scopes, workspace: own, createdBy: actorName(context) },
         )
         const about = { objectId: line.id, detail: { scopes: [...line.scopes] } }
-        await auditCallersAct(deps, context, { action: 'token.create', outcome: 'done', ...about })
+        await auditCallerAction(deps, context, { action: 'token.create', outcome: 'done', ...about })
         return { token: token.reveal(), ...line }
       },
     }),
@@ -149,7 +151,7 @@ export const tokens = defineResource({
       async handle({ deps, context, params: { id } }) {
         const { kind } = await deps.tokens.revoke(id)
         const outcome = kind === 'revoked' ? { outcome: 'done' } : { outcome: 'refused', code: kind }
-        await auditCallersAct(deps, context, { action: 'token.revoke', ...outcome, objectId: id })
+        await auditCallerAction(deps, context, { action: 'token.revoke', ...outcome, objectId: id })
         if (kind === 'revoked') return done
         throw kind === 'ambiguous'
           ? new GatewayError('conflict', 'two tokens begin like this; give the whole id, as GET /admin/tokens shows it')
@@ -167,13 +169,13 @@ function scopeProblem(scopes: readonly TokenScope[], principal: string | null): 
     : undefined
 }
 
-function agentProblem({ agents }: Pick<AppDeps, 'agents'>, agent: string | null): string | undefined {
+function unknownAgentProblem({ agents }: Pick<AppDeps, 'agents'>, agent: string | null): string | undefined {
   if (agent === null || agents.some(({ slug }) => slug === agent)) return undefined
   return `agent must be one that is configured: ${agents.map(({ slug }) => slug).join(', ')}`
 }
 
 /** Everything here belongs to the tenant's own workspace: a token of another one would show its holder nothing. */
-function workspaceProblem(own: WorkspaceScope, asked: WorkspaceScope | null): string | undefined {
+function foreignWorkspaceProblem(own: WorkspaceScope, asked: WorkspaceScope | null): string | undefined {
   if (asked === null || workspaceKey(readWorkspaceScope(asked)) === workspaceKey(own)) return undefined
   return `nothing here belongs to that workspace; leave workspace out, or give the only one there is: ${workspaceKey(own)}`
 }
@@ -289,7 +291,7 @@ export const secrets = defineResource({
       id: 'listSecrets',
       summary: 'Lists the gateway’s own keys; shows none',
       output: z.object({ secrets: z.array(secretSchema) }),
-      handle: async ({ deps }) => ({ secrets: await requireSecrets(deps).list() }),
+      handle: async ({ deps }) => ({ secrets: await requireSecretService(deps).list() }),
     }),
     rotate: defineOperation({
       method: 'post',
@@ -310,8 +312,8 @@ export const secrets = defineResource({
       }),
       problems: [400, 404],
       async handle({ deps, context, body: { name } }) {
-        const rotated = await requireSecrets(deps).rotate(name, actorName(context))
-        await auditCallersAct(deps, context, { action: 'secret.rotate', outcome: 'done', objectId: name })
+        const rotated = await requireSecretService(deps).rotate(name, actorName(context))
+        await auditCallerAction(deps, context, { action: 'secret.rotate', outcome: 'done', objectId: name })
         return rotated
       },
     }),
@@ -326,12 +328,12 @@ export const secrets = defineResource({
         unopened: z.number().int().meta({ description: 'Sealed by a key that is not known here' }),
         isDone: z.boolean(),
       }),
-      handle: ({ deps }) => requireSecrets(deps).reseal(),
+      handle: ({ deps }) => requireSecretService(deps).reseal(),
     }),
   },
 })
 
-function requireSecrets({ secrets: service }: Pick<AppDeps, 'secrets'>): NonNullable<AppDeps['secrets']> {
+function requireSecretService({ secrets: service }: Pick<AppDeps, 'secrets'>): NonNullable<AppDeps['secrets']> {
   if (service === undefined) throw new GatewayError('not_found', 'this gateway has no folder to keep keys in')
   return service
 }

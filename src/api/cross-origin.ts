@@ -41,7 +41,7 @@ type Deps = Pick<AppDeps, 'publicUrl' | 'rejections' | 'log' | 'newTrace' | 'now
 /** In front of every route: what would change something is refused. Looking is answered as it is to strangers. */
 export function refuseForeignPages(deps: Deps): MiddlewareHandler {
   return async (context, next) => {
-    const header = requestHeaders(context)
+    const header = requestHeaderReader(context)
     const isLooking = isSafeMethod(context.req.method)
     if (isLooking || webhookPath.test(context.req.path) || carriesCredential(header)) return next()
     if (!isForeignPage(header, deps.publicUrl)) return next()
@@ -59,10 +59,10 @@ export function treatForeignPagesAsRemote({
   sourceOf,
   publicUrl,
 }: Pick<AppDeps, 'sourceOf' | 'publicUrl'>): AppDeps['sourceOf'] {
-  return (context) => (isForeignPage(requestHeaders(context), publicUrl) ? 'remote' : sourceOf(context))
+  return (context) => (isForeignPage(requestHeaderReader(context), publicUrl) ? 'remote' : sourceOf(context))
 }
 
-function requestHeaders(context: Context): HeaderReader {
+function requestHeaderReader(context: Context): HeaderReader {
   // Without a server there is no such header, only the address that was asked for.
   return (name) => context.req.header(name) ?? (name === 'host' ? new URL(context.req.url).host : undefined)
 }

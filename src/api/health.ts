@@ -92,7 +92,7 @@ const hiddenReasons = {
 
 async function answerReadyz(deps: AppDeps, context: Context): Promise<Response> {
   const { problems, warnings, detail } = await deps.readReadiness()
-  const isShown = await maySeeDetails(deps, context)
+  const isShown = await maySeeHealthDetails(deps, context)
   const shown = isShown ? detail : {}
   const [first] = problems
   const all = [...problems, ...warnings]
@@ -109,7 +109,7 @@ async function answerReadyz(deps: AppDeps, context: Context): Promise<Response> 
 async function answerMetrics(deps: AppDeps, context: Context): Promise<Response> {
   const { access, readHealthSamples, readProcess } = deps.metrics
   if (access === 'off') throw new GatewayError('not_found', 'metrics are switched off; unset PARLEY_METRICS')
-  if (access !== 'public' && !(await maySeeDetails(deps, context))) {
+  if (access !== 'public' && !(await maySeeHealthDetails(deps, context))) {
     throw new GatewayError(
       'unauthorized',
       'send Authorization: Bearer with an operator token (parley tokens create --scope read), or scrape through the socket in the data folder, or set PARLEY_METRICS=public',
@@ -122,7 +122,7 @@ async function answerMetrics(deps: AppDeps, context: Context): Promise<Response>
   return uncachedResponse({ status: 200, headers: { 'content-type': prometheusContentType }, body })
 }
 
-async function maySeeDetails(deps: AppDeps, context: Context): Promise<boolean> {
+async function maySeeHealthDetails(deps: AppDeps, context: Context): Promise<boolean> {
   return deps.sourceOf(context) === 'local' || holdsOperatorToken(deps, context)
 }
 

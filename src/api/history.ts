@@ -13,7 +13,7 @@ import type { ApiCaller } from './api-callers.ts'
 import { isServedToCaller } from './attachments.ts'
 import type { AppDeps } from './deps.ts'
 import { getApiCaller } from './identify-caller.ts'
-import { type Answerable, defineOperation, defineResource, fieldsSchema, wholeNumber } from './resource.ts'
+import { type Answerable, defineOperation, defineResource, fieldsSchema, wholeNumberSchema } from './resource.ts'
 
 const maxLines = 200
 const callerNameSchema = callerId()
@@ -100,7 +100,7 @@ export const history = defineResource({
       query: z.object({
         threadId: callerNameSchema.meta({ description: 'As it was given to the run route' }),
         before: callerNameSchema.optional().meta({ description: 'The id of a message: only what was said before it' }),
-        limit: wholeNumber(1, maxLines).default(50),
+        limit: wholeNumberSchema(1, maxLines).default(50),
         format: z
           .enum(['parts', 'metadata'])
           .default('parts')
@@ -225,13 +225,13 @@ function toToolCalls({ tools }: ThreadLine, parts: readonly Part[]): { readonly 
     const call = { ...calls.get(id), id, name: String(metadata['declared_name'] ?? payload['tool_name'] ?? '') }
     calls.set(
       id,
-      type === 'tool_call' ? { ...call, args: payload['parameters'] } : { ...call, ...readToolCallEnd(payload) },
+      type === 'tool_call' ? { ...call, args: payload['parameters'] } : { ...call, ...readToolCallResult(payload) },
     )
   }
   return calls.size === 0 ? {} : { toolCalls: [...calls.values()] }
 }
 
-function readToolCallEnd({
+function readToolCallResult({
   success,
   result,
   error,

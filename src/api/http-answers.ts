@@ -189,14 +189,14 @@ export function webhookAnswer(received: ReceiveResult): TransportAnswer {
 }
 
 /** The same for a request that waits for an answer: here no platform delivers again by itself, so bad input is the caller's. */
-export function waitRefusedAnswer(received: ReceiveResult): TransportAnswer | undefined {
+export function waitingCallerRefusalAnswer(received: ReceiveResult): TransportAnswer | undefined {
   if (received.kind === 'unreadable')
     return errorAnswer(400, received.reason, received.remedy ?? 'correct the request body and send it again')
   if (received.kind === 'rejected_event') return errorAnswer(422, received.reason, received.remedy)
   return received.kind === 'stored' ? undefined : webhookAnswer(received)
 }
 
-export function failureAnswer(code: ErrorCode | 'internal', message: string, trace?: string): TransportAnswer {
+export function errorCodeAnswer(code: ErrorCode | 'internal', message: string, trace?: string): TransportAnswer {
   const entry = code === 'internal' ? undefined : errorStatuses[code]
   const answer = problemAnswer(entry?.status ?? 500, { code, remedy: message, trace })
   const seconds = entry?.retryAfterSeconds

@@ -17,7 +17,7 @@ export function getApiCaller(context: Context): ApiCaller {
 }
 
 export async function identifyApiCaller(deps: Deps, context: Context): Promise<ApiCaller | Response> {
-  const verdict = await judgeCallerOnce(deps, context)
+  const verdict = await identifyCallerOnce(deps, context)
   switch (verdict.kind) {
     case 'admitted':
       context.set(callerKey, verdict.caller)
@@ -34,7 +34,7 @@ export async function identifyApiCaller(deps: Deps, context: Context): Promise<A
 const verdictKey = 'api-caller'
 
 /** Asked once per request, however many look at it. */
-export async function judgeCallerOnce(
+export async function identifyCallerOnce(
   deps: Pick<Deps, 'callers' | 'headersOf' | 'sourceOf' | 'now'>,
   context: Context,
 ): Promise<CallerVerdict> {

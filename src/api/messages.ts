@@ -12,12 +12,12 @@ import {
   getDelivery,
   listDeliveries,
   listEndedMessages,
-  listRepeatableEffects,
-  readLedger,
+  listMessageCountsByConnection,
+  listPastEffectsOfMessage,
   retryDelivery,
 } from '../db/receipts.ts'
 import { GatewayError } from '../lib/errors.ts'
-import { actorName, auditCallersAct, getAdmittedCaller } from './admin-access.ts'
+import { actorName, auditCallerAction, getAdmittedCaller } from './admin-access.ts'
 import { exampleId, formatFieldRows, type ResourceCommands } from './command.ts'
 import { withoutErrorTexts } from './explain/explain.ts'
 import { explainedSchema } from './explain/schema.ts'
@@ -64,7 +64,7 @@ export const stats = defineResource({
       summary: 'What came in on every connection, and what became of it',
       scopes: ['admin', 'read'],
       output: z.object({ stats: z.array(ledgerSchema) }),
-      handle: async ({ deps }) => ({ stats: await readLedger(deps.db) }),
+      handle: async ({ deps }) => ({ stats: await listMessageCountsByConnection(deps.db) }),
     }),
   },
 })
@@ -183,7 +183,7 @@ export const deadLetters = defineResource({
       async handle({ deps, params: { id } }) {
         if ((await findReceipt(deps.db, id)) === undefined)
           throw new GatewayError('not_found', 'no such message; list them with GET /admin/dead-letters')
-        return { effects: await listRepeatableEffects(deps.db, id) }
+        return { effects: await listPastEffectsOfMessage(deps.db, id) }
       },
     }),
     resubmit: defineOperation({
@@ -203,7 +203,7 @@ export const deadLetters = defineResource({
         const { deps, context, params, query } = request
         const how = { isAnew: query.anew === 'true' }
         const isDone = await deps.gateway.resubmit(params.id, actorName(context), how)
-        return auditDeliveryChange(request, 'message.resubmit', isDone)
+        return wakeWorkersOrThrowConflict(request, 'message.resubmit', isDone)
       },
     }),
   },
@@ -214,13 +214,13 @@ const nothingToDo: Readonly<Record<string, string>> = {
     'nothing to do: it does not exist, it is not in a failed state, or a message of its turn is gone or was run anew; then anew=true runs this one alone',
 }
 
-async function auditDeliveryChange(
+async function wakeWorkersOrThrowConflict(
   { deps, context, params }: Pick<OperationRequest<'/:id', Record<never, never>>, 'deps' | 'context' | 'params'>,
   action: string,
   isDone: boolean,
 ) {
   if (!isDone) {
-    await auditCallersAct(deps, context, { action, outcome: 'refused', code: 'nothing_to_do', objectId: params.id })
+    await auditCallerAction(deps, context, { action, outcome: 'refused', code: 'nothing_to_do', objectId: params.id })
     throw new GatewayError(
       'conflict',
       nothingToDo[action] ?? 'nothing to do: it does not exist, or it is not in a failed state',
@@ -317,7 +317,7 @@ export const deliveries = defineResource({
       output: doneSchema,
       problems: [409],
       handle: async (request) =>
-        auditDeliveryChange(
+        wakeWorkersOrThrowConflict(
           request,
           'delivery.retry',
           await retryDelivery(request.deps.db, request.params.id, actorName(request.context)),
@@ -377,7 +377,7 @@ export const deliveries = defineResource({
       output: doneSchema,
       problems: [409],
       handle: async (request) =>
-        auditDeliveryChange(
+        wakeWorkersOrThrowConflict(
           request,
           'delivery.drop',
           await dropDelivery(request.deps.db, request.params.id, actorName(request.context)),
@@ -539,7 +539,7 @@ export const replays = defineResource({
       async handle({ deps, context, params, query: { fixture } }) {
         const replayed = await deps.replay(params.id, { fixture })
         const act = { action: 'message.replay', outcome: 'done', inboxId: params.id, detail: { fixture } }
-        await auditCallersAct(deps, context, act)
+        await auditCallerAction(deps, context, act)
         return { replay: replayed }
       },
     }),

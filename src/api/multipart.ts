@@ -41,7 +41,7 @@ export function readMultipart(reader: ReadableStreamDefaultReader<Uint8Array>, b
       state = (await isLastDelimiter(scanner)) ? 'over' : 'parts'
       if (state === 'over') return undefined
       count += 1
-      if (count > maxParts) throw malformedForm(`there are more than ${maxParts} parts`)
+      if (count > maxParts) throw malformedFormError(`there are more than ${maxParts} parts`)
       const facts = readFormPartHead(await readPartHeaders(scanner))
       isPartOpen = true
       return { ...facts, body: partBodyStream(nextPartBytes) }
@@ -53,7 +53,7 @@ async function skipPreamble({ piece }: DelimiterScanner): Promise<void> {
   let skipped = 0
   for (let bytes = await piece(); bytes !== undefined; bytes = await piece()) {
     skipped += bytes.byteLength
-    if (skipped > maxPreambleBytes) throw malformedForm('the first part does not begin')
+    if (skipped > maxPreambleBytes) throw malformedFormError('the first part does not begin')
   }
 }
 
@@ -68,7 +68,7 @@ async function isLastDelimiter(scanner: DelimiterScanner): Promise<boolean> {
     }
     if (byte !== 32 && byte !== 9) break
   }
-  throw malformedForm('a boundary is followed by something else')
+  throw malformedFormError('a boundary is followed by something else')
 }
 
 async function readPartHeaders(scanner: DelimiterScanner): Promise<ReadonlyMap<string, string>> {
@@ -80,18 +80,18 @@ async function readPartHeaders(scanner: DelimiterScanner): Promise<ReadonlyMap<s
     const [, name, value] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\r\n]*)$/.exec(line) ?? []
     // A folded line has no name of its own, and no sender of forms writes one.
     if (name === undefined || value === undefined || headers.has(name.toLowerCase()))
-      throw malformedForm('a part has a header that cannot be read')
+      throw malformedFormError('a part has a header that cannot be read')
     headers.set(name.toLowerCase(), value.trimEnd())
   }
   return headers
 }
 
 function readFormPartHead(headers: ReadonlyMap<string, string>): Omit<FormPart, 'body'> {
-  const { value, parameters } = readParameters(headers.get('content-disposition') ?? '') ?? {}
+  const { value, parameters } = parseHeaderParameters(headers.get('content-disposition') ?? '') ?? {}
   const name = parameters?.get('name')
-  if (value !== 'form-data' || name === undefined) throw malformedForm('a part has no name')
+  if (value !== 'form-data' || name === undefined) throw malformedFormError('a part has no name')
   const encoding = headers.get('content-transfer-encoding')?.toLowerCase() ?? 'binary'
-  if (!['7bit', '8bit', 'binary'].includes(encoding)) throw malformedForm('a part is encoded')
+  if (!['7bit', '8bit', 'binary'].includes(encoding)) throw malformedFormError('a part is encoded')
   // Browsers write a quote in a name as %22.
   const filename = parameters?.get('filename')?.replaceAll('%22', '"')
   return { name, filename, contentType: headers.get('content-type') }
@@ -119,7 +119,7 @@ const parameterPattern =
 export type ValueAndParameters = { readonly value: string; readonly parameters: ReadonlyMap<string, string> }
 
 /** Undefined: cannot be read, or names a parameter twice, which readers resolve differently. */
-export function readParameters(header: string): ValueAndParameters | undefined {
+export function parseHeaderParameters(header: string): ValueAndParameters | undefined {
   const end = header.indexOf(';')
   const value = (end === -1 ? header : header.slice(0, end)).trim().toLowerCase()
   const parameters = new Map<string, string>()
@@ -141,7 +141,7 @@ const boundaryPattern = /^[0-9A-Za-z'()+_,./:=? -]{0,69}[0-9A-Za-z'()+_,./:=?-]$
 
 /** Of `multipart/form-data` (RFC 2046 §5.1.1); undefined for every other type. */
 export function formBoundary(contentType: string | undefined): string | undefined {
-  const { value, parameters } = readParameters(contentType ?? '') ?? {}
+  const { value, parameters } = parseHeaderParameters(contentType ?? '') ?? {}
   const boundary = parameters?.get('boundary') ?? ''
   return value === 'multipart/form-data' && boundaryPattern.test(boundary) ? boundary : undefined
 }
@@ -166,7 +166,7 @@ function createDelimiterScanner(
   let held = before
   const readMoreBytes = async (): Promise<void> => {
     const { done, value } = await reader.read()
-    if (done) throw malformedForm('the body ends too early')
+    if (done) throw malformedFormError('the body ends too early')
     held = held.byteLength === 0 ? value : concatBytes(held, value)
   }
   const takeBufferedBytes = (at: number): Uint8Array => {
@@ -196,7 +196,7 @@ function createDelimiterScanner(
       for (;;) {
         const at = indexOfBytes(held, mark, from)
         if (at > max || (at === -1 && held.byteLength > max + mark.byteLength))
-          throw malformedForm('a header is too long')
+          throw malformedFormError('a header is too long')
         if (at !== -1) {
           const found = takeBufferedBytes(at)
           takeBufferedBytes(mark.byteLength)
@@ -209,7 +209,7 @@ function createDelimiterScanner(
   }
 }
 
-function malformedForm(what: string): GatewayError {
+function malformedFormError(what: string): GatewayError {
   return new GatewayError('bad_request', `${what}; send multipart/form-data with one file, as curl -F file=@name does`)
 }
 

@@ -3,7 +3,7 @@ import type { Hono } from 'hono'
 import * as z from 'zod'
 import { LruMap } from '../lib/index.ts'
 import { escapeHtml } from '../markdown/html.ts'
-import { documentedEndpoints } from './channel-routes.ts'
+import { documentedRoutesOfAdapters } from './channel-routes.ts'
 import type { AppDeps } from './deps.ts'
 import { listKnownProblems } from './http-answers.ts'
 import {
@@ -49,28 +49,28 @@ export function addOpenApiRoutes(app: Hono, deps: AppDeps): void {
   let made: OpenApi | undefined
   const texts = new LruMap<string, string>(maxTexts)
   let page: string | undefined
-  const makeDocument = (): OpenApi => {
+  const buildOpenApiDocument = (): OpenApi => {
     const served = resources.filter(({ isServed }) => isServed?.(deps) !== false)
     const operations = [
-      ...documentedEndpoints(deps.gateway.connections.map(({ adapter }) => adapter)),
+      ...documentedRoutesOfAdapters(deps.gateway.connections.map(({ adapter }) => adapter)),
       ...served.flatMap(servedOperations).map(toDocumentedRoute),
       ...documentRoutes,
     ]
     return openApiDocument(operations, { url: '', version })
   }
   /** `asked`: whatever a caller wrote as the name of this gateway. */
-  const documentTextFor = (asked: string): string => {
+  const openApiTextForOrigin = (asked: string): string => {
     const url = new URL(asked).origin
-    made ??= makeDocument()
+    made ??= buildOpenApiDocument()
     const text = texts.get(url) ?? JSON.stringify({ ...made, servers: [{ url }] })
     texts.set(url, text)
     return text
   }
   app.get('/openapi.json', (context) =>
-    context.body(documentTextFor(context.req.url), 200, { 'content-type': 'application/json' }),
+    context.body(openApiTextForOrigin(context.req.url), 200, { 'content-type': 'application/json' }),
   )
   app.get('/docs/api', (context) => {
-    made ??= makeDocument()
+    made ??= buildOpenApiDocument()
     page ??= openApiHtmlPage(made)
     return context.html(page, 200, {
       // Nothing on it runs or is fetched from elsewhere.

@@ -92,11 +92,11 @@ export function createSecretService(places: SecretSources): SecretService {
   return {
     reseal: places.reseal,
     async list() {
-      const own = groupKeysByActor(await ownKeys.list())
+      const own = newestKeyPerActor(await ownKeys.list())
       return [
         toSecretListItem(
           'sealing-key',
-          chooseSecretPlace(sealingKey, 'PARLEY_SEAL_KEY', 'seal-key in the data folder'),
+          secretSourceText(sealingKey, 'PARLEY_SEAL_KEY', 'seal-key in the data folder'),
           await sealingKey.since(),
           !sealingKey.isConfigured,
         ),
@@ -107,7 +107,7 @@ export function createSecretService(places: SecretSources): SecretService {
         })),
         toSecretListItem(
           'admin-token',
-          chooseSecretPlace(adminToken, 'PARLEY_ADMIN_TOKEN', 'admin-token in the data folder'),
+          secretSourceText(adminToken, 'PARLEY_ADMIN_TOKEN', 'admin-token in the data folder'),
           await adminToken.since(),
           !adminToken.isConfigured,
         ),
@@ -131,7 +131,7 @@ export function createSecretService(places: SecretSources): SecretService {
         return { name, token: await adminToken.replace() }
       }
       const [connection = '', ...rest] = name.split('#')
-      const kind = channelKeyKind(rest.join('#'))
+      const kind = secretKindOfKeyName(rest.join('#'))
       if (kind === undefined || kind === 'actor' || !(await ownKeys.markStale(connection, rest.join('#'))))
         throw new GatewayError('not_found', 'there is no such key here; list them with parley secrets list')
       return { name }
@@ -144,7 +144,7 @@ function toSecretListItem(kind: SecretKind, place: string, since: string | null,
   return { name: kind, kind, protects, old, place, since, isRotated }
 }
 
-function chooseSecretPlace(
+function secretSourceText(
   { isConfigured }: { readonly isConfigured: boolean },
   variable: string,
   file: string,
@@ -152,16 +152,16 @@ function chooseSecretPlace(
   return isConfigured ? variable : file
 }
 
-function channelKeyKind(name: string): SecretKind | undefined {
+function secretKindOfKeyName(name: string): SecretKind | undefined {
   if (/^(rsa|ed25519):/.test(name)) return 'actor'
   return secretKinds.find(({ kind }) => kind === name)?.kind
 }
 
 /** An actor has two keys of each generation: `agent:slug` or `instance` stands for them, with the age of the newest. */
-function groupKeysByActor(keys: readonly OwnKeyLine[]): readonly (OwnKeyLine & { readonly kind: SecretKind })[] {
+function newestKeyPerActor(keys: readonly OwnKeyLine[]): readonly (OwnKeyLine & { readonly kind: SecretKind })[] {
   const found = new Map<string, OwnKeyLine & { readonly kind: SecretKind }>()
   for (const key of keys) {
-    const kind = channelKeyKind(key.name)
+    const kind = secretKindOfKeyName(key.name)
     if (kind === undefined) continue
     const name = kind === 'actor' ? key.name.replace(/^\w+:/, '').replace(/:\d+$/, '') : key.name
     const known = found.get(`${key.connection}#${name}`)

@@ -84,7 +84,7 @@ export const pairings = defineResource({
         const { limit, before = null, status = null } = query
         const found = await listPairings(db, { limit, before, status })
         const next = createNextPageMark(found, limit, (each) => each.id)
-        return { pairings: found.map(formatCodeOfPairing), next, groups: await listPairingGroups(db) }
+        return { pairings: found.map(withFormattedPairingCode), next, groups: await listPairingGroups(db) }
       },
     }),
     approve: defineOperation({
@@ -96,7 +96,7 @@ export const pairings = defineResource({
       output: decisionSchema,
       problems: [404, 409],
       handle: async (request) =>
-        settlePairing(
+        pairingDecisionResponse(
           request,
           await approvePairing(request.deps.gateway.db, request.params.code, pairingDecider(request)),
         ),
@@ -121,7 +121,7 @@ export const pairings = defineResource({
       problems: [404, 409],
       async handle(request) {
         const { deps, params, body } = request
-        return settlePairing(
+        return pairingDecisionResponse(
           request,
           await rejectPairing(deps.gateway.db, params.code, pairingDecider(request), body.block),
         )
@@ -134,12 +134,12 @@ function pairingDecider({ context }: Pick<OperationRequest, 'context'>) {
   return { name: actorName(context), subject: null }
 }
 
-function settlePairing({ deps }: Pick<OperationRequest, 'deps'>, decision: PairingDecision) {
+function pairingDecisionResponse({ deps }: Pick<OperationRequest, 'deps'>, decision: PairingDecision) {
   if (decision.kind === 'unknown')
     throw new GatewayError('not_found', 'no pairing has this code; list them with GET /admin/pairings')
   deps.wake()
   if (decision.kind === 'late') throw new GatewayError('conflict', lateDecisionText(decision.pairing))
-  return { pairing: formatCodeOfPairing(decision.pairing), messages: decision.messages }
+  return { pairing: withFormattedPairingCode(decision.pairing), messages: decision.messages }
 }
 
 function lateDecisionText({ status, decidedBy, decidedAt, expiresAt, subject }: PairingLine): string {
@@ -149,7 +149,7 @@ function lateDecisionText({ status, decidedBy, decidedAt, expiresAt, subject }: 
   return `already ${status} by ${decidedBy ?? 'an operator'} at ${decidedAt ?? 'some time'}; ${other}`
 }
 
-function formatCodeOfPairing(pairing: PairingLine): PairingLine {
+function withFormattedPairingCode(pairing: PairingLine): PairingLine {
   return { ...pairing, code: formatPairingCode(pairing.code) }
 }
 
@@ -171,7 +171,7 @@ export const pairingsCommands = () =>
             description: 'What became of them; all: those that wait come first',
           },
         },
-        head: ({ groups }) => groups.map(groupText),
+        head: ({ groups }) => groups.map(pairingGroupText),
         rows: 'pairings',
         columns: {
           CODE: 'code',
@@ -192,7 +192,7 @@ export const pairingsCommands = () =>
         examples: ['parley pairings approve BCDF-2345'],
         about: codeWord,
         text: ({ pairing, messages }, { isOffline }) =>
-          `Let in: ${personText(pairing)}. ${messagesText(messages)} answered ${isOffline ? 'when a gateway starts' : 'now'}.`,
+          `Let in: ${pairingSenderText(pairing)}. ${messageCountText(messages)} answered ${isOffline ? 'when a gateway starts' : 'now'}.`,
       },
       reject: {
         name: 'reject',
@@ -204,20 +204,20 @@ export const pairingsCommands = () =>
             args['block'] === true
               ? 'They are blocked.'
               : 'Should they write again in an hour or later, they get a new code.'
-          return `Turned away: ${personText(pairing)}. ${messagesText(messages)} refused. ${then}`
+          return `Turned away: ${pairingSenderText(pairing)}. ${messageCountText(messages)} refused. ${then}`
         },
       },
     },
   }) as const satisfies ResourceCommands<typeof pairings>
 
 /** A flood is one line, however many came. */
-function groupText({ connection, group, people, notTaken }: PairingGroup): string {
+function pairingGroupText({ connection, group, people, notTaken }: PairingGroup): string {
   const who = `${people} ${people === 1 ? 'person' : 'people'}${group === null ? '' : ` of ${group}`}`
   const wait = `${who} ${people === 1 ? 'waits' : 'wait'} on ${connection}`
   return `${wait}${notTaken === 0 ? '' : `; ${notTaken} more ${notTaken === 1 ? 'message was' : 'messages were'} not taken`}.`
 }
 
-function personText({
+function pairingSenderText({
   subject,
   shownName,
   connection,
@@ -225,6 +225,6 @@ function personText({
   return `${subject}${shownName === null ? '' : ` ("${shownName}")`} on ${connection}`
 }
 
-function messagesText(count: number): string {
+function messageCountText(count: number): string {
   return count === 1 ? '1 message is' : `${count} messages are`
 }

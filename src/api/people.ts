@@ -107,11 +107,11 @@ export const grants = defineResource({
       async handle({ deps: { gateway, agents, wake }, context, body }) {
         const { connection, agent, workspaceId } = body
         const connections = gateway.connections.map(({ key }) => key)
-        requireConfigured('connection', connection, connections)
+        requireConfiguredName('connection', connection, connections)
         const slugs = agents.map(({ slug }) => slug)
-        requireConfigured('agent', agent, slugs)
+        requireConfiguredName('agent', agent, slugs)
         // Everything here belongs to the tenant's own workspace: a grant for another one would never count.
-        requireConfigured('workspaceId', workspaceId, [gateway.db.tenant])
+        requireConfiguredName('workspaceId', workspaceId, [gateway.db.tenant])
         const added = await addGrant(gateway.db, { ...body, createdBy: actorName(context) })
         wake()
         return added
@@ -142,7 +142,7 @@ export const grants = defineResource({
 })
 
 /** A grant for a place that does not exist would never count, and no operator would notice. */
-function requireConfigured(what: string, given: string | null, known: readonly string[]): void {
+function requireConfiguredName(what: string, given: string | null, known: readonly string[]): void {
   if (given === null || known.includes(given)) return
   throw new GatewayError('bad_request', `${what} must be one of: ${known.join(', ')}`)
 }
@@ -371,7 +371,7 @@ export const principalsCommands = () =>
           WHO: 'subject',
           'ACTS AS': 'linkedTo',
           GRANTS: (line) => line.grants.map(shortGrantText).join(', ') || '-',
-          'LAST DECISION': ({ lastDecision }) => lastDecision && decisionText(lastDecision),
+          'LAST DECISION': ({ lastDecision }) => lastDecision && lastDecisionText(lastDecision),
           AT: ({ lastDecision }) => formatInstant(lastDecision?.at ?? null),
           ID: 'id',
         },
@@ -408,7 +408,7 @@ function shortGrantText({ effect, role, connection, agent }: PrincipalLine['gran
   return where === '' ? what : `${what} (${where})`
 }
 
-function decisionText({ action, outcome, code }: NonNullable<PrincipalLine['lastDecision']>): string {
+function lastDecisionText({ action, outcome, code }: NonNullable<PrincipalLine['lastDecision']>): string {
   return `${action} ${outcome}${code === null ? '' : ` (${code})`}`
 }
 

@@ -7,7 +7,7 @@ import { LruMap, sha256Hex } from '../lib/index.ts'
 import { readTokenCaller } from './admin-access.ts'
 import type { AppDeps } from './deps.ts'
 import { answerToResponse, rateLimitAnswer } from './http-answers.ts'
-import { type identifyApiCaller, judgeCallerOnce } from './identify-caller.ts'
+import { type identifyApiCaller, identifyCallerOnce } from './identify-caller.ts'
 
 const runPaths = new Set(['/api/v1/agent/run', '/api/v1/agent/runs', '/api/v1/tasks/run-task'])
 /** Callers over their limit; beyond this many the least recent are forgotten, and looked up in the database. */
@@ -17,7 +17,7 @@ type Deps = Parameters<typeof identifyApiCaller>[0] & Pick<AppDeps, 'adminToken'
 type ExceededLimit = { readonly until: number; readonly headers: Readonly<Record<string, string>> }
 
 /** Undefined: no limit is set. */
-export function createRateLimit(deps: Deps): MiddlewareHandler | undefined {
+export function createRateLimitMiddleware(deps: Deps): MiddlewareHandler | undefined {
   const { limits, now } = deps
   if (limits === undefined || Object.values(limits).every((rule) => rule === undefined)) return undefined
   const over = new LruMap<string, ExceededLimit>(maxRemembered)
@@ -46,7 +46,7 @@ export function createRateLimit(deps: Deps): MiddlewareHandler | undefined {
 async function findLimitedPrincipal(deps: Deps, context: Context): Promise<string | undefined> {
   // Guests are counted together: each thread they name makes them another caller.
   if (deps.sourceOf(context) === 'guest' && context.req.header('authorization') === undefined) return 'gw:guest'
-  const verdict = await judgeCallerOnce(deps, context)
+  const verdict = await identifyCallerOnce(deps, context)
   if (verdict.kind === 'admitted') return verdict.caller.principal
   const known = context.req.header('authorization') === undefined ? undefined : await readTokenCaller(deps, context)
   return known?.kind === 'owner' ? known.principal : undefined

@@ -205,7 +205,7 @@ export function addResourceRoutes(app: Hono, deps: AppDeps, resource: Resource):
 async function readOperationInput(context: Context, { path, params = {}, query, body }: ServedOperation) {
   const names = pathParams(path)
   const inPath = Object.fromEntries(
-    names.map((name) => [name, readField(name, params[name] ?? idSchema, context.req.param(name) ?? '')]),
+    names.map((name) => [name, parsePathParam(name, params[name] ?? idSchema, context.req.param(name) ?? '')]),
   )
   return {
     params: inPath,
@@ -218,7 +218,7 @@ export function pathParams(path: string): readonly string[] {
   return [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name)
 }
 
-function readField(name: string, schema: z.ZodType, value: string): unknown {
+function parsePathParam(name: string, schema: z.ZodType, value: string): unknown {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
   throw new GatewayError('bad_request', issueText({ ...firstIssue(parsed.error), path: [name] }))
@@ -278,7 +278,7 @@ export const instantSchema = z
   .string()
   .meta({ description: 'An instant, ISO 8601 with a zone', examples: ['2026-01-31T08:00:00.000Z'] })
 
-export function wholeNumber(min: number, max: number) {
+export function wholeNumberSchema(min: number, max: number) {
   const error = `must be a whole number from ${min} to ${max}`
   return z.coerce.number<string | number>({ error }).int({ error }).min(min, { error }).max(max, { error })
 }
@@ -286,7 +286,7 @@ export function wholeNumber(min: number, max: number) {
 /** A page of a list whose ids sort by time. */
 export const idPageQuery = (max = 500) =>
   z.object({
-    limit: wholeNumber(1, max)
+    limit: wholeNumberSchema(1, max)
       .default(50)
       .meta({ description: `Lines per page, 1 to ${max}` }),
     before: idSchema.optional().meta({ description: 'Where the page before this one ended: its next' }),
@@ -294,8 +294,8 @@ export const idPageQuery = (max = 500) =>
 
 /** A page of a list that is numbered. */
 export const seqPageQuery = z.object({
-  limit: wholeNumber(1, 500).default(50).meta({ description: 'Lines per page, 1 to 500' }),
-  before: wholeNumber(1, Number.MAX_SAFE_INTEGER)
+  limit: wholeNumberSchema(1, 500).default(50).meta({ description: 'Lines per page, 1 to 500' }),
+  before: wholeNumberSchema(1, Number.MAX_SAFE_INTEGER)
     .optional()
     .meta({ description: 'Where the page before this one ended: its next' }),
   connection: z.string().optional().meta({ description: 'Only this one, as parley stats names it' }),
@@ -360,7 +360,7 @@ export type OperationInput<Operation> = {
 export type BuiltRequest = { readonly method: 'GET' | 'POST' | 'DELETE'; readonly path: string; readonly body?: object }
 
 /** As an operator asks it. */
-export function buildRequest(operation: AnyOperation, input: Readonly<Record<string, unknown>>): BuiltRequest {
+export function buildOperationRequest(operation: AnyOperation, input: Readonly<Record<string, unknown>>): BuiltRequest {
   const { method, path, audience, body } = operation
   const names = pathParams(path)
   const base = absolutePath.test(path) || audience === 'anybody' ? '' : adminBase

@@ -8,7 +8,7 @@ import { cancelRun, findRuns, findWaitingRun, listRunEvents, listRuns } from '..
 import type { Gateway } from '../gateway.ts'
 import { GatewayError } from '../lib/errors.ts'
 import type { JsonObject } from '../lib/json-value.ts'
-import { actorName, auditCallersAct, getAdmittedCaller } from './admin-access.ts'
+import { actorName, auditCallerAction, getAdmittedCaller } from './admin-access.ts'
 import { exampleId, type ResourceCommands } from './command.ts'
 import type { AppDeps } from './deps.ts'
 import {
@@ -20,7 +20,7 @@ import {
   instantSchema,
   nextId,
   type OperationRequest,
-  wholeNumber,
+  wholeNumberSchema,
 } from './resource.ts'
 
 /** Open streams of this process; each asks the database a few times a second. */
@@ -42,8 +42,10 @@ const listedStatuses = [
   'incomplete',
 ] as const
 
-const nameSchema = (max: number) => z.string().transform((id) => id.slice(0, max + 1))
-const anyRun = { id: nameSchema(maxIdLength).meta({ description: 'The id of a run, or the id its client gave it' }) }
+const truncatedRunIdSchema = (max: number) => z.string().transform((id) => id.slice(0, max + 1))
+const anyRun = {
+  id: truncatedRunIdSchema(maxIdLength).meta({ description: 'The id of a run, or the id its client gave it' }),
+}
 
 const runLineSchema = z
   .object({
@@ -113,7 +115,7 @@ const cancelledSchema = z
   .meta({ id: 'CancelledRun' })
 export type CancelledRun = z.infer<typeof cancelledSchema>
 
-async function cancelAnyRun({ deps, context, params: { id } }: OperationRequest<'/:id', typeof anyRun>) {
+async function cancelRunAsOperator({ deps, context, params: { id } }: OperationRequest<'/:id', typeof anyRun>) {
   const outcome = await requestRunCancel(deps, context, { id }, () => findRunById(deps, id))
   if (outcome === undefined) throw runNotFound()
   return outcome
@@ -126,7 +128,7 @@ const cancelFacts = {
   returns: 'What became of it',
   output: cancelledSchema,
   problems: [404, 409],
-  handle: cancelAnyRun,
+  handle: cancelRunAsOperator,
 } as const
 
 export const runs = defineResource({
@@ -165,7 +167,7 @@ export const runs = defineResource({
       summary: 'The log of a run, as a page or as a stream',
       params: anyRun,
       query: z.object({
-        limit: wholeNumber(1, 500).default(50),
+        limit: wholeNumberSchema(1, 500).default(50),
         after: z.string().optional().meta({ description: 'The number of the last event seen' }),
       }),
       headers: { accept: 'text/event-stream for a stream', 'last-event-id': 'The last event seen' },
@@ -192,7 +194,7 @@ export const runs = defineResource({
       summary: 'Stops a run of your own',
       audience: 'owner',
       tag: 'What is yours',
-      params: { id: nameSchema(maxOwnIdLength).meta({ description: 'The runId it was sent with' }) },
+      params: { id: truncatedRunIdSchema(maxOwnIdLength).meta({ description: 'The runId it was sent with' }) },
       returns: 'Whether it stops, was paused and is over, or had ended before',
       output: cancelledSchema,
       example: { ok: true, id: '0198f0d2-5f1e-7c3a-9a3b-000000000001', outcome: 'stopping', status: 'running' },
@@ -330,7 +332,7 @@ async function requestRunCancel(
   deps.wake()
   const { kind, status } = outcome ?? { kind: 'over' as const, status: run.status }
   if (kind === 'over')
-    await auditCallersAct(deps, context, { action: 'run.cancel', outcome: 'refused', code: 'over', objectId: run.id })
+    await auditCallerAction(deps, context, { action: 'run.cancel', outcome: 'refused', code: 'over', objectId: run.id })
   return { ok: kind !== 'over', id: run.id, outcome: kind, status }
 }
 
@@ -345,7 +347,7 @@ async function cancelQueuedRun(
   if (waiting === undefined || at === undefined) return undefined
   const { taskId, subject } = waiting
   if ((await at.tasks.cancel(taskId, { subject })) !== 'cancelled') return undefined
-  await auditCallersAct(deps, context, { action: 'run.cancel', outcome: 'cancelled', objectId: taskId })
+  await auditCallerAction(deps, context, { action: 'run.cancel', outcome: 'cancelled', objectId: taskId })
   return { ok: true, id: taskId, outcome: 'cancelled', status: 'cancelled' }
 }
 

@@ -9,7 +9,7 @@ import { deleteSession, findSession, listSessions, readTranscript, renameSession
 import { cleanText } from '../lib/clean-text.ts'
 import { GatewayError } from '../lib/errors.ts'
 import type { Fields } from '../lib/json-value.ts'
-import { actorName, auditCallersAct, getAdmittedCaller } from './admin-access.ts'
+import { actorName, auditCallerAction, getAdmittedCaller } from './admin-access.ts'
 import { exampleId, formatFieldRows, type ResourceCommands } from './command.ts'
 import {
   createNextPageMark,
@@ -23,7 +23,7 @@ import {
   jsonObjectSchema,
   jsonValueSchema,
   nextId,
-  wholeNumber,
+  wholeNumberSchema,
 } from './resource.ts'
 
 /** Lines, or sessions, of one answer. */
@@ -106,10 +106,10 @@ export const sessions = defineResource({
       summary: 'Shows a session with its last lines',
       scopes: ['admin', 'own'],
       query: z.object({
-        limit: wholeNumber(1, maxPageSize)
+        limit: wholeNumberSchema(1, maxPageSize)
           .default(50)
           .meta({ description: `Lines per page, 1 to ${maxPageSize}` }),
-        before: wholeNumber(1, Number.MAX_SAFE_INTEGER)
+        before: wholeNumberSchema(1, Number.MAX_SAFE_INTEGER)
           .optional()
           .meta({ description: 'Number of the line where the page before this one began: older lines' }),
         owner: ownerQuery,
@@ -168,7 +168,7 @@ export const sessions = defineResource({
         const outcome = await deleteSession(deps.db, readSessionScope(context), id, actorName(context))
         if (outcome !== 'deleted') {
           const attempt = { action: 'session.delete', outcome: 'refused', objectId: id }
-          await auditCallersAct(deps, context, { ...attempt, code: outcome === 'none' ? 'not_found' : outcome })
+          await auditCallerAction(deps, context, { ...attempt, code: outcome === 'none' ? 'not_found' : outcome })
         }
         switch (outcome) {
           case 'deleted':
@@ -233,7 +233,7 @@ export const takeovers = defineResource({
       problems: [403, 404, 409],
       async handle({ deps, context, params }) {
         await deps.desk.giveBack(params.id)
-        await auditCallersAct(deps, context, { action: 'session.give_back', outcome: 'done', objectId: params.id })
+        await auditCallerAction(deps, context, { action: 'session.give_back', outcome: 'done', objectId: params.id })
         deps.wake()
         return done
       },
@@ -260,7 +260,7 @@ export const takeovers = defineResource({
       problems: [403, 404, 409],
       async handle({ deps, context, params, body: { text } }) {
         await deps.desk.say(params.id, cleanText(text))
-        await auditCallersAct(deps, context, { action: 'session.say', outcome: 'done', objectId: params.id })
+        await auditCallerAction(deps, context, { action: 'session.say', outcome: 'done', objectId: params.id })
         deps.wake()
         return done
       },

@@ -46,11 +46,11 @@ export function taskResult({ task, messages, outputs }: TaskSnapshot): TaskResul
     executor_id: task.agent,
     status: task.state === 'completed' ? readTaskStatus(own?.['status'], 'succeeded') : statusByTaskState[task.state],
     execution_metrics: taskMetrics(task, own?.['execution_metrics'], { in: messages, out: parts }),
-    artifact_refs: [...parts.flatMap(artifactView), ...toJsonObjects(own?.['artifact_refs'])],
-    diagnostics: { ...taskDiagnostics(task), ...toJsonObject(own?.['diagnostics']) },
-    events: [{ type: 'state', state: task.state, created_at: task.stateAt }, ...toJsonObjects(own?.['events'])],
+    artifact_refs: [...parts.flatMap(toArtifactRefs), ...keepJsonObjects(own?.['artifact_refs'])],
+    diagnostics: { ...taskDiagnostics(task), ...jsonObjectOrEmpty(own?.['diagnostics']) },
+    events: [{ type: 'state', state: task.state, created_at: task.stateAt }, ...keepJsonObjects(own?.['events'])],
     provenance: {
-      ...toJsonObject(own?.['provenance']),
+      ...jsonObjectOrEmpty(own?.['provenance']),
       gateway: 'parley',
       task_id: String(taskId ?? ''),
       task: task.id,
@@ -58,7 +58,7 @@ export function taskResult({ task, messages, outputs }: TaskSnapshot): TaskResul
     output: own === undefined ? taskOutput(parts) : ((own['output'] ?? null) as Json),
     started_at: task.createdAt,
     updated_at: task.stateAt,
-    metadata: { ...toJsonObject(own?.['metadata']), ...toJsonObject(metadata), state: task.state },
+    metadata: { ...jsonObjectOrEmpty(own?.['metadata']), ...jsonObjectOrEmpty(metadata), state: task.state },
   }
 }
 
@@ -71,7 +71,7 @@ export function readTaskStatus(given: unknown, known: TaskResult['status']): Tas
 
 /** Negative and other than numbers are no measure. */
 export function readTaskMetrics(given: unknown): JsonObject {
-  const fields = toJsonObject(given)
+  const fields = jsonObjectOrEmpty(given)
   const numbers = metricNumbers.filter((name) => Number(fields[name]) >= 0 && typeof fields[name] === 'number')
   const texts = metricTexts.filter((name) => typeof fields[name] === 'string')
   return Object.fromEntries([...numbers, ...texts].map((name) => [name, fields[name] as Json]))
@@ -106,7 +106,7 @@ function taskOutput(parts: readonly Part[]): Json {
   return parts.length === 0 ? null : { text: textOf(parts) }
 }
 
-function artifactView(part: Part): readonly JsonObject[] {
+function toArtifactRefs(part: Part): readonly JsonObject[] {
   if (!isKnownPart(part) || (part.kind !== 'file' && part.kind !== 'artifact')) return []
   const { name, mime, attachment } = part
   return [
@@ -120,10 +120,10 @@ function artifactView(part: Part): readonly JsonObject[] {
 }
 
 /** Parsed from JSON, so JSON is all it holds. */
-function toJsonObject(value: unknown): JsonObject {
+function jsonObjectOrEmpty(value: unknown): JsonObject {
   return isPlainObject(value) ? (value as JsonObject) : {}
 }
 
-function toJsonObjects(value: unknown): JsonObject[] {
-  return Array.isArray(value) ? value.filter(isPlainObject).map(toJsonObject) : []
+function keepJsonObjects(value: unknown): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isPlainObject).map(jsonObjectOrEmpty) : []
 }

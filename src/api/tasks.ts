@@ -48,7 +48,7 @@ async function runTask(deps: Deps, context: Context): Promise<Response> {
   // Who asks is judged before what is asked: a stranger learns nothing about either.
   const introduced = await deps.callers.introduce(
     toCallerRequest(deps, context),
-    runRequest('problem' in wish ? undefined : wish),
+    buildRunRequestFromTask('problem' in wish ? undefined : wish),
   )
   if (introduced.kind === 'rejected') return rejectApiCaller(deps, context, introduced)
   if (introduced.kind === 'absent') throw apiNotFound()
@@ -63,7 +63,7 @@ async function runTask(deps: Deps, context: Context): Promise<Response> {
       ),
     )
   const { at, arrived } = introduced
-  const mayUse = connectionTargets(deps, at).filter(({ id }) => isEvidenceForAgent(arrived, id))
+  const mayUse = executionTargetsOfConnection(deps, at).filter(({ id }) => hasNoTokenForOtherAgent(arrived, id))
   const [target] = orderFittingTargets(mayUse, wish.placement)
   if (target === undefined)
     return answerToResponse(
@@ -77,13 +77,18 @@ async function runTask(deps: Deps, context: Context): Promise<Response> {
   )
   const taskId = await at.tasks.ofMessageId(taskMessageId(wish.runId), by)
   const found = taskId === undefined ? undefined : await at.tasks.read(taskId, by)
-  if (acceptance?.kind !== 'accepted') return answerToResponse(taskNotAccepted(acceptance, found))
+  if (acceptance?.kind !== 'accepted') return answerToResponse(taskNotAcceptedAnswer(acceptance, found))
   if (found === undefined) return answerToResponse(taskRunNotFound())
-  return answerTask(deps, context, at, found)
+  return respondWithTaskResult(deps, context, at, found)
 }
 
 /** A caller that can wait says so (RFC 7240): then the answer is the end of it, if it comes in time. */
-async function answerTask(deps: Deps, context: Context, at: ApiCaller['at'], found: TaskSnapshot): Promise<Response> {
+async function respondWithTaskResult(
+  deps: Deps,
+  context: Context,
+  at: ApiCaller['at'],
+  found: TaskSnapshot,
+): Promise<Response> {
   const seconds = Number(/(?:^|[,;\s])wait=(\d{1,3})/.exec(context.req.header('prefer') ?? '')?.[1] ?? 0)
   const waitMs = Math.min(seconds * 1000, maxWaitMs, deps.watchMs)
   const by = { subject: found.task.owner }
@@ -94,7 +99,7 @@ async function answerTask(deps: Deps, context: Context, at: ApiCaller['at'], fou
   return answerToResponse(taskTakenAnswer(taskResult(now), isFinalState(now.task.state)))
 }
 
-function taskNotAccepted(
+function taskNotAcceptedAnswer(
   acceptance: { readonly kind: string; readonly reason?: string } | undefined,
   found: TaskSnapshot | undefined,
 ) {
@@ -120,7 +125,7 @@ function taskRunNotFound() {
 }
 
 /** Read as a run of the same thread would be, so that who speaks and what they may attach is judged by the same code. */
-function runRequest(wish: TaskOrder | undefined): JsonObject {
+function buildRunRequestFromTask(wish: TaskOrder | undefined): JsonObject {
   const { runId, sessionId, words, attachments } = wish ?? {
     runId: 'none',
     sessionId: 'none',
@@ -162,11 +167,14 @@ function toTaskMessage(arrived: InboundMessage, wish: TaskOrder, target: Executi
   }
 }
 
-function connectionTargets({ agents }: Deps, { isShared, connection }: ApiCaller['at']): readonly ExecutionTarget[] {
+function executionTargetsOfConnection(
+  { agents }: Deps,
+  { isShared, connection }: ApiCaller['at'],
+): readonly ExecutionTarget[] {
   return agents.filter(({ slug }) => isShared || slug === connection.agent).map(executionTarget)
 }
 
-function isEvidenceForAgent({ message }: InboundMessage, agent: string): boolean {
+function hasNoTokenForOtherAgent({ message }: InboundMessage, agent: string): boolean {
   return !(message.sender.identities ?? []).some((evidence) => isTokenForOtherAgent(evidence, agent))
 }
 
@@ -258,7 +266,7 @@ export const tasks = defineResource({
       returns: 'Those that fit, the preferred one first',
       output: targetsSchema,
       handle({ deps, context, query }) {
-        const targets = orderFittingTargets(connectionTargets(deps, getApiCaller(context).at), {
+        const targets = orderFittingTargets(executionTargetsOfConnection(deps, getApiCaller(context).at), {
           preferred: query.preferred_target,
           allowed: query.allowed_targets ?? [],
           resourceClass: query.resource_class ?? 'generic',

@@ -10,7 +10,7 @@ import {
   toolRequestStatuses,
 } from '../db/tool-requests.ts'
 import { GatewayError } from '../lib/errors.ts'
-import { auditCallersAct, callerResolver } from './admin-access.ts'
+import { auditCallerAction, deciderFromCaller } from './admin-access.ts'
 import { exampleId, formatFieldRows, type ResourceCommands } from './command.ts'
 import {
   createNextPageMark,
@@ -64,24 +64,24 @@ const metadataSchema = z.record(z.string(), z.json()).optional()
 
 type AnyRequest = Pick<OperationRequest<'/:id', typeof eitherId>, 'deps' | 'context' | 'base' | 'params'>
 
-const getCallerResolver = ({ deps, context }: Pick<OperationRequest, 'deps' | 'context'>) =>
-  callerResolver(context, deps.gateway.db.tenant)
+const getToolRequestDecider = ({ deps, context }: Pick<OperationRequest, 'deps' | 'context'>) =>
+  deciderFromCaller(context, deps.gateway.db.tenant)
 
-async function answerRequest(request: AnyRequest, given: ToolAnswer) {
+async function answerPendingToolRequest(request: AnyRequest, given: ToolAnswer) {
   const { deps, context, base, params } = request
-  const { scope, name } = getCallerResolver(request)
+  const { scope, name } = getToolRequestDecider(request)
   const answered = await answerToolRequest(deps.gateway.db, scope, params.id, given, name)
   if (answered.kind === 'refused') {
     const attempt = { action: 'tool_request.answer', outcome: 'refused', objectId: params.id }
-    await auditCallersAct(deps, context, { ...attempt, code: answered.reason })
-    if (answered.reason === 'not_found') throw requestNotFound(base)
+    await auditCallerAction(deps, context, { ...attempt, code: answered.reason })
+    if (answered.reason === 'not_found') throw toolRequestNotFound(base)
     throw new GatewayError('conflict', 'this request is not pending any more: its time is up, and the run went on')
   }
   deps.wake()
   return { request: answered.request, duplicate: answered.isDuplicate }
 }
 
-function requestNotFound(base: string): GatewayError {
+function toolRequestNotFound(base: string): GatewayError {
   return new GatewayError('not_found', `no such request; list them with GET ${base}/tool-requests`)
 }
 
@@ -92,7 +92,7 @@ const cancelFacts = {
   returns: 'The request as it is now',
   output: answeredSchema,
   problems: [404, 409],
-  handle: (request: AnyRequest) => answerRequest(request, toCancelledAnswer()),
+  handle: (request: AnyRequest) => answerPendingToolRequest(request, toCancelledAnswer()),
 } as const
 
 export const toolRequests = defineResource({
@@ -114,7 +114,7 @@ export const toolRequests = defineResource({
       async handle(request) {
         const { limit, before = null, status = null } = request.query
         const { db } = request.deps.gateway
-        const found = await listToolRequests(db, getCallerResolver(request).scope, { limit, before, status })
+        const found = await listToolRequests(db, getToolRequestDecider(request).scope, { limit, before, status })
         return { requests: found, next: createNextPageMark(found, limit, (each) => each.id) }
       },
     }),
@@ -130,8 +130,8 @@ export const toolRequests = defineResource({
       problems: [404],
       async handle(request) {
         const { deps, base, params } = request
-        const found = await getToolRequest(deps.gateway.db, getCallerResolver(request).scope, params.id)
-        if (found === undefined) throw requestNotFound(base)
+        const found = await getToolRequest(deps.gateway.db, getToolRequestDecider(request).scope, params.id)
+        if (found === undefined) throw toolRequestNotFound(base)
         return { request: found.request, parameters: found.parameters }
       },
     }),
@@ -154,7 +154,7 @@ export const toolRequests = defineResource({
       returns: 'The request as it is now',
       output: answeredSchema,
       problems: [404, 409],
-      handle: (request) => answerRequest(request, toSubmittedAnswer(request.body)),
+      handle: (request) => answerPendingToolRequest(request, toSubmittedAnswer(request.body)),
     }),
     abandon: defineOperation({
       ...cancelFacts,

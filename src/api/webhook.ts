@@ -6,11 +6,11 @@ import { isGatewayError } from '../lib/errors.ts'
 import { errorLogFields } from '../lib/log.ts'
 import type { GatewayConnection } from '../turns/gateway-connection.ts'
 import type { AppDeps } from './deps.ts'
-import { failureAnswer, webhookAnswer } from './http-answers.ts'
+import { errorCodeAnswer, webhookAnswer } from './http-answers.ts'
 
 type WebhookReceiveDeps = Pick<AppDeps, 'gateway' | 'rejections' | 'failpoint'>
 
-export function findConnection(
+export function findConnectionByChannelAndId(
   { gateway }: Pick<AppDeps, 'gateway'>,
   channel: string,
   id: string,
@@ -48,11 +48,11 @@ export async function answerWebhook(
 ): Promise<TransportAnswer> {
   const received = await receiveRawRequest(deps, at, arrival)
   if (deps.failpoint !== undefined) await deps.failpoint('before:answer')
-  return receivedAnswer(at, received)
+  return acknowledgementAnswer(at, received)
 }
 
 /** What is stored may be answered by the adapter, whatever became of it; the rest by the table. */
-export function receivedAnswer({ adapter }: GatewayConnection, received: ReceiveResult): TransportAnswer {
+export function acknowledgementAnswer({ adapter }: GatewayConnection, received: ReceiveResult): TransportAnswer {
   const isKept = received.kind === 'stored' || received.kind === 'rejected_event'
   return (isKept ? adapter.acknowledge?.(received.acceptances, undefined) : undefined) ?? webhookAnswer(received)
 }
@@ -78,10 +78,10 @@ export function errorToAnswer(deps: Pick<AppDeps, 'log' | 'newTrace'>, error: un
   const trace = deps.newTrace()
   if (isGatewayError(error)) {
     deps.log.warn('request_failed', { ...errorLogFields(error, 'internal'), trace })
-    return failureAnswer(error.code, error.message, trace)
+    return errorCodeAnswer(error.code, error.message, trace)
   }
   deps.log.error('request_crashed', { ...errorLogFields(error, 'internal'), trace })
-  return failureAnswer('internal', 'the gateway failed on this request; its log says where', trace)
+  return errorCodeAnswer('internal', 'the gateway failed on this request; its log says where', trace)
 }
 
 // Inbound events that an adapter delivers by itself, from a port or a request of its own, are received like a webhook, answered

@@ -8,7 +8,7 @@ import { hasTokenIssuers, resourcePath, toProtectedResource } from '../identity/
 import { agentJrd, type Jrd } from '../identity/webfinger.ts'
 import type { GatewayConnection } from '../turns/gateway-connection.ts'
 import type { AppDeps } from './deps.ts'
-import { answerToResponse, failureAnswer, jsonBodyAnswer } from './http-answers.ts'
+import { answerToResponse, errorCodeAnswer, jsonBodyAnswer } from './http-answers.ts'
 import { apiNotFound } from './identify-caller.ts'
 import { defineOperation, defineResource } from './resource.ts'
 
@@ -116,7 +116,7 @@ function readWebfingerResource(
 }
 
 function webfingerRefusal(code: 'bad_request' | 'not_found' | 'content_erased', words: string): Response {
-  const { headers, ...rest } = failureAnswer(code, words)
+  const { headers, ...rest } = errorCodeAnswer(code, words)
   return answerToResponse({ ...rest, headers: { ...headers, ...anyOriginHeaders } })
 }
 

@@ -3,10 +3,10 @@
 import { audit, auditCommands } from '../api/audit.ts'
 import type { Finding } from '../api/audit-config/finding.ts'
 import type { OperationOutput } from '../api/resource.ts'
-import { readConfigFindings } from '../node/config-findings.ts'
+import { auditGatewayConfig } from '../node/config-findings.ts'
 import { exitCodes } from './command-error.ts'
 import { loadConfigFromDisk } from './load-config.ts'
-import { operationNode, tableLines } from './operation-command.ts'
+import { operationCommandNode, tableLines } from './operation-command.ts'
 import { type AskOperation, operatorCommand } from './operator-command.ts'
 import { printAnswer, printableLine } from './output.ts'
 
@@ -26,7 +26,7 @@ export const auditConfigCommand = operatorCommand({
   },
   async withoutGateway({ files, config, json }) {
     if (files !== true) return false
-    printFindings(json, { findings: await readConfigFindings(await loadConfigFromDisk(config), undefined) })
+    printFindings(json, { findings: await auditGatewayConfig(await loadConfigFromDisk(config), undefined) })
     return true
   },
   async run({ args, ask }) {
@@ -56,7 +56,7 @@ const settledMs = 10_000
 
 const listCommand = auditCommands().commands.list
 
-export const auditListCommand = operationNode('audit', audit.operations.list, listCommand, {
+export const auditListCommand = operationCommandNode('audit', audit.operations.list, listCommand, {
   args: {
     follow: { type: 'boolean', description: 'Go on with what is decided from now on; with --json one value per line' },
   },

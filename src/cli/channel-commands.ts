@@ -18,14 +18,17 @@ import { configArg, loadConfigFromDisk } from './load-config.ts'
 import { type CallGateway, operatorCommand } from './operator-command.ts'
 import { jsonArg, printAnswer } from './output.ts'
 
-export function channelGroup({ channel, description, commands }: ChannelCommands): Group {
+export function channelCommandGroup({ channel, description, commands }: ChannelCommands): Group {
   const examples = commands.flatMap((each) => each.examples.slice(0, 1))
-  return { name: channel, description, examples, commands: commands.map((each) => channelNode(channel, each)) }
+  return { name: channel, description, examples, commands: commands.map((each) => channelCommandNode(channel, each)) }
 }
 
-function channelNode(channel: string, given: ChannelCommands['commands'][number]): Node {
-  if ('commands' in given) return { ...given, commands: given.commands.map((each) => channelNode(channel, each)) }
-  return 'operate' in given ? channelOperation(channel, given, throwBadRequestAsUsage) : channelCommand(channel, given)
+function channelCommandNode(channel: string, given: ChannelCommands['commands'][number]): Node {
+  if ('commands' in given)
+    return { ...given, commands: given.commands.map((each) => channelCommandNode(channel, each)) }
+  return 'operate' in given
+    ? channelOperationCommand(channel, given, throwBadRequestAsUsage)
+    : channelCommand(channel, given)
 }
 
 function channelCommand(channel: string, { name, description, examples, flags, run }: ChannelCommand): Node {
@@ -79,7 +82,7 @@ const connectionArg = {
 
 type InUsage = <T>(work: () => Promise<T>) => Promise<T>
 
-function channelOperation(channel: string, given: OperatingCommand, inUsage: InUsage): Node {
+function channelOperationCommand(channel: string, given: OperatingCommand, inUsage: InUsage): Node {
   const { name, description, examples, flags, confirm: question } = given
   // The flags of a channel's command are the same data as those of ours.
   const args = { ...flags, ...connectionArg, ...(question === undefined ? {} : yesArg) } as ArgsDef
@@ -94,7 +97,7 @@ function channelOperation(channel: string, given: OperatingCommand, inUsage: InU
     },
     async run({ args: all, callGateway, show, isOffline }) {
       const words = all as CommandFlags
-      const context = createOperatingContext(`${channel}/${String(words['connection'])}`, callGateway, isOffline)
+      const context = createChannelOperationContext(`${channel}/${String(words['connection'])}`, callGateway, isOffline)
       const { value, text, problem } = await inUsage(() => given.operate(words, context))
       show(value, text)
       if (problem !== undefined) throw new CommandError(exitCodes.failed, 'check_failed', problem)
@@ -102,7 +105,11 @@ function channelOperation(channel: string, given: OperatingCommand, inUsage: InU
   })
 }
 
-function createOperatingContext(connection: string, callGateway: CallGateway, isOffline: boolean): OperatingContext {
+function createChannelOperationContext(
+  connection: string,
+  callGateway: CallGateway,
+  isOffline: boolean,
+): OperatingContext {
   const at = connection.split('/').map(encodeURIComponent).join('/')
   return {
     isOffline,

@@ -2,13 +2,13 @@
 import { channelCommands } from '../channels.ts'
 import type { ChannelCommands } from '../contract/index.ts'
 import { auditConfigCommand, auditListCommand } from './audit.ts'
-import { channelGroup } from './channel-commands.ts'
+import { channelCommandGroup } from './channel-commands.ts'
 import { hasNameOrAlias, runCli, version } from './command-line.ts'
 import { backupCommand, migrateCommand, restoreCommand } from './database.ts'
 import { explainCommand } from './explain.ts'
 import { describeProblem, readConfigFile } from './load-config.ts'
 import { deadLettersCommands, retryCommand } from './messages.ts'
-import { resourceCommand, resourceGroup, resourceToNodes } from './operation-command.ts'
+import { resourceGroup, resourceToCommandNodes, singleCommandOfResource } from './operation-command.ts'
 import { printRemark } from './output.ts'
 import { eraseCommand, unblockCommand } from './people.ts'
 import { shown } from './resources.ts'
@@ -25,8 +25,8 @@ const root = {
     migrateCommand,
     backupCommand,
     restoreCommand,
-    resourceCommand(shown.stats),
-    resourceCommand(shown.agents),
+    singleCommandOfResource(shown.stats),
+    singleCommandOfResource(shown.agents),
     resourceGroup(shown.connections),
     explainCommand,
     resourceGroup(shown.deliveries, [retryCommand]),
@@ -35,7 +35,7 @@ const root = {
     replayCommand,
     resourceGroup(shown.approvals),
     resourceGroup(shown.toolRequests),
-    resourceGroup(shown.sessions, resourceToNodes(shown.takeovers)),
+    resourceGroup(shown.sessions, resourceToCommandNodes(shown.takeovers)),
     resourceGroup(shown.attachments),
     resourceGroup(shown.pairings),
     resourceGroup(shown.grants, [unblockCommand]),
@@ -44,7 +44,7 @@ const root = {
     resourceGroup(shown.secrets, [rotateCommand]),
     resourceGroup(shown.audit, [auditConfigCommand], [auditListCommand]),
     eraseCommand,
-    ...channelCommands.map(channelGroup),
+    ...channelCommands.map(channelCommandGroup),
   ],
 }
 
@@ -54,12 +54,12 @@ export async function runParley(words: readonly string[]): Promise<number> {
   const isUnknown =
     word !== undefined && /^[a-z]/.test(word) && !root.commands.some((each) => hasNameOrAlias(each, word))
   // Only a word that is none of ours is worth loading the configuration for.
-  const added = isUnknown ? await commandsOfConfig(words) : []
-  return runCli({ ...root, commands: [...root.commands, ...added.map(channelGroup)] }, version, words)
+  const added = isUnknown ? await channelCommandsOfConfig(words) : []
+  return runCli({ ...root, commands: [...root.commands, ...added.map(channelCommandGroup)] }, version, words)
 }
 
 /** Commands of channels that the configuration adds. One that cannot be loaded adds none: the word stays unknown. */
-async function commandsOfConfig(words: readonly string[]): Promise<readonly ChannelCommands[]> {
+async function channelCommandsOfConfig(words: readonly string[]): Promise<readonly ChannelCommands[]> {
   const at = words.findIndex((each) => each === '--config' || each.startsWith('--config='))
   const given = at === -1 ? undefined : (words[at]?.split('=')[1] ?? words[at + 1])
   const file = await readConfigFile(given).catch((error: unknown) => {

@@ -42,13 +42,13 @@ export const backupCommand = defineCommand({
     const config = await loadConfigFromDisk(args.config)
     const out = resolve(args.out ?? defaultBackupName(new Date()))
     let progress: BackupProgress | undefined
-    const onBackupProgress = (now: BackupProgress): void => {
+    const rememberBackupProgress = (now: BackupProgress): void => {
       progress = now
     }
     const report = await withProgress(
       () => `writing ${out}${backupProgressText(progress)}`,
       () =>
-        withDatabase(config, openDatabaseForBackup, ({ databaseUrl, isLive }) =>
+        withBackupDatabase(config, openDatabaseForBackup, ({ databaseUrl, isLive }) =>
           writeBackup({
             databaseUrl,
             isLive,
@@ -56,7 +56,7 @@ export const backupCommand = defineCommand({
             hasSealKeyElsewhere: config.sealKeys.length > 0,
             out,
             version,
-            onProgress: onBackupProgress,
+            onProgress: rememberBackupProgress,
           }),
         ),
     )
@@ -72,10 +72,10 @@ function defaultBackupName(now: Date): string {
 function backupProgressText(progress: BackupProgress | undefined): string {
   if (progress === undefined) return ''
   const { what, rows, bytes } = progress
-  return `: ${what}, ${what === 'files' ? `${rows}` : `${rows} rows`}, ${megabytes(bytes)}`
+  return `: ${what}, ${what === 'files' ? `${rows}` : `${rows} rows`}, ${formatMegabytes(bytes)}`
 }
 
-function megabytes(bytes: number): string {
+function formatMegabytes(bytes: number): string {
   return `${(bytes / 1_000_000).toFixed(bytes < 10_000_000 ? 1 : 0)} MB`
 }
 
@@ -103,8 +103,8 @@ function backupReportText({ manifest, contents }: BackupReport, out: string): st
   const { files } = contents
   const lines = [
     `Wrote ${out}`,
-    `  everything as of ${formatInstant(manifest.snapshotAt)}: ${totalRows(contents)} rows of ${contents.tables.length} tables, ${megabytes(bytes)}`,
-    `  ${files.count} files, ${megabytes(files.bytes)}`,
+    `  everything as of ${formatInstant(manifest.snapshotAt)}: ${totalRows(contents)} rows of ${contents.tables.length} tables, ${formatMegabytes(bytes)}`,
+    `  ${files.count} files, ${formatMegabytes(files.bytes)}`,
   ]
   if (files.missing > 0) {
     lines.push(
@@ -128,7 +128,7 @@ function backupReportText({ manifest, contents }: BackupReport, out: string): st
 
 // Backup and restore name the database they work on, and say when it is not there.
 
-async function withDatabase<T>(
+async function withBackupDatabase<T>(
   config: Config,
   open: (options: BackupDatabaseOptions) => Promise<BackupDatabase>,
   work: (place: BackupDatabase) => Promise<T>,
@@ -150,7 +150,7 @@ async function withDatabase<T>(
 }
 
 /** Without user and password. */
-function databaseName({ databaseUrl, dataDir }: Config): string {
+function databaseLocationText({ databaseUrl, dataDir }: Config): string {
   if (databaseUrl === undefined) return `the data folder ${dataDir}`
   const { host, pathname } = new URL(databaseUrl.reveal())
   return `the database ${pathname.slice(1)} at ${host}`
@@ -185,13 +185,13 @@ export const restoreCommand = defineCommand({
       throw new CommandError(exitCodes.notFound, 'not_found', `there is no file ${file}; correct the path`)
     }
     const { snapshotAt } = await readManifest(file)
-    const into = databaseName(config)
+    const into = databaseLocationText(config)
     await confirmOrAbort(
       `Restore the backup of ${formatInstant(snapshotAt)} into ${into}? No other gateway may use it`,
       args.yes,
     )
     let progress: BackupProgress | undefined
-    const onRestoreProgress = (now: BackupProgress): void => {
+    const rememberRestoreProgress = (now: BackupProgress): void => {
       progress = now
     }
     const since = args['old-gateway'] === undefined ? {} : { hasWorkedSince: args['old-gateway'] === 'ran' }
@@ -199,7 +199,7 @@ export const restoreCommand = defineCommand({
     const report = await withProgress(
       () => `restoring into ${into}${backupProgressText(progress)}`,
       () =>
-        withDatabase(config, openDatabaseForRestore, ({ databaseUrl }) =>
+        withBackupDatabase(config, openDatabaseForRestore, ({ databaseUrl }) =>
           restoreBackup({
             file,
             databaseUrl,
@@ -207,7 +207,7 @@ export const restoreCommand = defineCommand({
             migrationsFolder,
             tenant,
             ...since,
-            onProgress: onRestoreProgress,
+            onProgress: rememberRestoreProgress,
           }),
         ),
     )

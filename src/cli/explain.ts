@@ -123,7 +123,7 @@ function timelineRows(
   titleWidth: number,
   look: StoryLook,
 ): readonly string[] {
-  const time = clockTime(each.at, start).padStart(timeWidth)
+  const time = clockTimeOrOffset(each.at, start).padStart(timeWidth)
   const title = paintTone(look, each.tone, printableLine(each.title).padEnd(titleWidth))
   const offset = indent + timeWidth + 2 + titleWidth
   const [first = '', ...rest] = wrapToWidth(each.text, Math.max(30, look.columns - offset))
@@ -142,7 +142,7 @@ function isStackFrame(row: string): boolean {
 }
 
 /** The first moment by the clock, later ones by their distance to it. */
-function clockTime(at: string | null, start: string | undefined): string {
+function clockTimeOrOffset(at: string | null, start: string | undefined): string {
   if (at === null) return ''
   if (start === undefined || at === start) return at.slice(11, 23)
   const ms = Date.parse(at) - Date.parse(start)

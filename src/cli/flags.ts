@@ -15,7 +15,7 @@ function parseDurationMs(text: string): number | undefined {
 }
 
 /** What `--expires` says; null: for ever. */
-export function expiryMs(expires: string | undefined): number | null {
+export function parseExpiryFlagMs(expires: string | undefined): number | null {
   if (expires === undefined) return null
   const lifeMs = parseDurationMs(expires) ?? 0
   if (lifeMs === 0) throw usageError('--expires must be a number with m, h, d or w after it, such as 30d')

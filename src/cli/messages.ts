@@ -37,7 +37,7 @@ export const retryCommand = operatorCommand({
     },
     ...yesArg,
   },
-  before: (args) => void (args.id === undefined ? retryFilter(args) : requireOnlyId(args)),
+  before: (args) => void (args.id === undefined ? parseRetryFilter(args) : refuseFiltersBesideId(args)),
   async run({ args, ask, show, isOffline }) {
     const when = isOffline ? 'they are sent when a gateway starts' : 'they are sent now'
     if (args.id !== undefined) {
@@ -45,7 +45,7 @@ export const retryCommand = operatorCommand({
       const text = isOffline ? 'Queued; it is sent when a gateway starts.' : 'Queued to be sent again.'
       return show({ ok: true, id: args.id }, text)
     }
-    const body = retryFilter(args)
+    const body = parseRetryFilter(args)
     const requestRetry = (dry_run: boolean) =>
       ask(deliveries.operations.retryMany, { ...body, dry_run }, { timeoutMs: 300_000 })
     const { matching } = await requestRetry(true)
@@ -70,12 +70,12 @@ type RetryFlags = {
   readonly limit?: string | undefined
 }
 
-function requireOnlyId({ state, since, connection, limit }: RetryFlags): void {
+function refuseFiltersBesideId({ state, since, connection, limit }: RetryFlags): void {
   const isMany = [state, since, connection, limit].some((flag) => flag !== undefined)
   if (isMany) throw usageError('give either <ID>, or --state and --since for many')
 }
 
-function retryFilter({ state, since, connection, limit = '100' }: RetryFlags) {
+function parseRetryFilter({ state, since, connection, limit = '100' }: RetryFlags) {
   if (state === undefined || since === undefined)
     throw usageError('<ID> is missing; or name many with --state and --since')
   const known = (['unknown', 'refused', 'dead'] as const).find((each) => each === state)

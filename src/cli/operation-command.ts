@@ -7,7 +7,7 @@ import { isGatewayError } from '../lib/errors.ts'
 import { splitCommaList } from '../lib/index.ts'
 import { usageError } from './command-error.ts'
 import type { Group, Node } from './command-line.ts'
-import { confirmOrAbort, expiryMs, parseTimeFlag, yesArg } from './flags.ts'
+import { confirmOrAbort, parseExpiryFlagMs, parseTimeFlag, yesArg } from './flags.ts'
 import { type OperatorContext, operatorCommand } from './operator-command.ts'
 import { formatTable, printableLine } from './output.ts'
 import type { ShownResource } from './resources.ts'
@@ -26,17 +26,17 @@ export function resourceGroup(
     examples,
     ...(aliases === undefined ? {} : { aliases }),
     ...(fallback === undefined ? {} : { fallback }),
-    commands: [...before, ...resourceToNodes(resource).filter((each) => !replaced.includes(each.name)), ...more],
+    commands: [...before, ...resourceToCommandNodes(resource).filter((each) => !replaced.includes(each.name)), ...more],
   }
 }
 
-export function resourceToNodes({ name, commands }: ShownResource): readonly Node[] {
-  return commands.map(({ operation, command }) => operationNode(name, operation, command))
+export function resourceToCommandNodes({ name, commands }: ShownResource): readonly Node[] {
+  return commands.map(({ operation, command }) => operationCommandNode(name, operation, command))
 }
 
 /** A resource of one command, which goes by its name. */
-export function resourceCommand(resource: ShownResource): Node {
-  const [only] = resourceToNodes(resource)
+export function singleCommandOfResource(resource: ShownResource): Node {
+  const [only] = resourceToCommandNodes(resource)
   if (only === undefined) throw new TypeError(`${resource.name} has no command`)
   return only
 }
@@ -47,7 +47,7 @@ type CommandAddition = {
   readonly run: (context: OperatorContext<ArgsDef>, input: Readonly<Record<string, unknown>>) => Promise<boolean>
 }
 
-export function operationNode(
+export function operationCommandNode(
   group: string,
   operation: AnyOperation,
   command: AnyCommand,
@@ -66,21 +66,21 @@ export function operationNode(
       ...(command.confirm === undefined ? {} : yesArg),
     },
     async before(args) {
-      readInput(operation, command, fields, args as CommandArgs)
+      readCommandInput(operation, command, fields, args as CommandArgs)
       if (command.confirm !== undefined)
         await confirmOrAbort(command.confirm(args as CommandArgs), args['yes'] === true)
     },
     async run(context) {
       const args = context.args as CommandArgs
-      const input = readInput(operation, command, fields, args)
+      const input = readCommandInput(operation, command, fields, args)
       if ((await addition?.run(context, input)) === true) return
       const whenPrinted = args['json'] === true ? {} : command.whenPrinted
       const options = command.timeoutMs === undefined ? {} : { timeoutMs: command.timeoutMs }
       const answer = await context.ask(operation, { ...input, ...whenPrinted } as never, options)
       const facts = { args, isOffline: context.isOffline }
       context.show(
-        addArgumentsToOk(answer, words, args),
-        answerText(command, answer, facts, nextPageText(typed, fields, args, answer)),
+        addArgumentsToOkAnswer(answer, words, args),
+        formatCommandAnswer(command, answer, facts, nextPageText(typed, fields, args, answer)),
       )
     },
   })
@@ -125,7 +125,7 @@ function commandFields(operation: AnyOperation, command: AnyCommand): readonly C
     return {
       name,
       flag: rule.flag ?? name.replaceAll('_', '-'),
-      arg: fieldArg(schema, rule, isWord, isNeeded),
+      arg: fieldToCliArgument(schema, rule, isWord, isNeeded),
       isWord,
       rule,
       schema,
@@ -136,7 +136,7 @@ function commandFields(operation: AnyOperation, command: AnyCommand): readonly C
 
 const maxShownOptions = 7
 
-function fieldArg(schema: FieldSchema, rule: FlagRule, isWord: boolean, isNeeded: boolean): ArgDef {
+function fieldToCliArgument(schema: FieldSchema, rule: FlagRule, isWord: boolean, isNeeded: boolean): ArgDef {
   const description = rule.description ?? schema.description ?? ''
   if (isWord) return { type: 'positional', required: true, description }
   if (schema.type === 'boolean') return { type: 'boolean', description }
@@ -182,7 +182,7 @@ function fieldSchemas({ query, body }: AnyOperation): FieldSchemas {
 }
 
 /** What was typed, checked by the schemas that the gateway checks it with, and told in the words that were typed. */
-function readInput(
+function readCommandInput(
   operation: AnyOperation,
   command: AnyCommand,
   fields: readonly CommandField[],
@@ -190,7 +190,7 @@ function readInput(
 ): Readonly<Record<string, unknown>> {
   const given = fields.flatMap((field) => {
     const value = args[field.flag]
-    const sent = value === undefined ? undefined : fieldValue(field, value, operation.body !== undefined)
+    const sent = value === undefined ? undefined : parseFieldValue(field, value, operation.body !== undefined)
     return sent === undefined ? [] : [[field.name, sent] as const]
   })
   const input: Record<string, unknown> = { ...Object.fromEntries(given), ...command.fixed }
@@ -200,32 +200,38 @@ function readInput(
     return field.isWord ? `<${field.flag.toUpperCase()}>` : `--${field.flag}`
   }
   const inPath = pathParams(operation.path)
-  for (const name of inPath) throwIfMisfit(operation.params?.[name] ?? idSchema, input[name], formatArgumentName, name)
+  for (const name of inPath)
+    throwUsageErrorIfInvalid(operation.params?.[name] ?? idSchema, input[name], formatArgumentName, name)
   const rest = Object.fromEntries(Object.entries(input).filter(([name]) => !inPath.includes(name)))
   const schema: z.ZodType | undefined = operation.body?.schema ?? operation.query
   if (schema instanceof z.ZodUnion && !schema.safeParse(rest).success) {
     const flags = fields.filter(({ isWord }) => !isWord).map(({ flag }) => `--${flag}`)
     throw usageError(`give either ${flags.join(' or ')}`)
   }
-  if (schema !== undefined) throwIfMisfit(schema, rest, formatArgumentName)
+  if (schema !== undefined) throwUsageErrorIfInvalid(schema, rest, formatArgumentName)
   return input
 }
 
-function throwIfMisfit(schema: z.ZodType, value: unknown, wordOf: (name: string) => string, name?: string): void {
+function throwUsageErrorIfInvalid(
+  schema: z.ZodType,
+  value: unknown,
+  wordOf: (name: string) => string,
+  name?: string,
+): void {
   const [issue] = schema.safeParse(value).error?.issues ?? []
   if (issue === undefined) return
   const path = name === undefined ? issue.path : [name]
   throw usageError(issueText({ ...issue, path }, wordOf))
 }
 
-function fieldValue({ flag, rule, schema }: CommandField, value: string | boolean, isBody: boolean): unknown {
+function parseFieldValue({ flag, rule, schema }: CommandField, value: string | boolean, isBody: boolean): unknown {
   if (typeof value === 'boolean') return value
   if (rule.parse !== undefined) return parseFlag(flag, value, rule.parse)
   if (value === 'all' && rule.options?.includes('all') === true && schema.enum?.includes('all') !== true)
     return undefined
   switch (rule.as) {
     case 'duration':
-      return expiryMs(value)
+      return parseExpiryFlagMs(value)
     case 'time':
       return parseTimeFlag(flag, value)
     case 'list':
@@ -249,12 +255,17 @@ function parseFlag(flag: string, text: string, parse: (text: string) => unknown)
 // The answer.
 
 /** A bare ok says also what it was done to. */
-function addArgumentsToOk(answer: object, words: readonly CommandField[], args: CommandArgs): object {
+function addArgumentsToOkAnswer(answer: object, words: readonly CommandField[], args: CommandArgs): object {
   if (!('ok' in answer)) return answer
   return { ...Object.fromEntries(words.map(({ name, flag }) => [name, args[flag]])), ...answer }
 }
 
-function answerText(command: AnyCommand, answer: object, facts: CommandFacts, more: readonly string[]): string {
+function formatCommandAnswer(
+  command: AnyCommand,
+  answer: object,
+  facts: CommandFacts,
+  more: readonly string[],
+): string {
   const lines = 'text' in command ? [command.text(answer, facts)].flat() : tableLines(command, answer, facts)
   // Another version may leave out what this one names.
   return [...(command.head?.(answer) ?? []), ...lines, ...more].map((line) => printableLine(String(line))).join('\n')

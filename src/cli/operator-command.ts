@@ -1,12 +1,12 @@
 // The base of every command that asks a gateway something: its flags, the connection, the token, the errors.
 import type { ArgsDef, ParsedArgs } from 'citty'
-import { type AnyOperation, buildRequest, type OperationInput, type OperationOutput } from '../api/resource.ts'
+import { type AnyOperation, buildOperationRequest, type OperationInput, type OperationOutput } from '../api/resource.ts'
 import { CommandError, type ExitCode, exitCodes } from './command-error.ts'
 import { defineCommand, type Node } from './command-line.ts'
 import { configArg } from './load-config.ts'
 import { jsonArg, printAnswer, printableLine, withProgress } from './output.ts'
 import { connectToGateway, type GatewayAnswer, type ReachedGateway } from './reach-gateway.ts'
-import { withCommandNames } from './resources.ts'
+import { replaceRoutesByCommands } from './resources.ts'
 
 const operatorArgs = {
   ...jsonArg,
@@ -83,7 +83,11 @@ export function operatorCommand<const Args extends ArgsDef>(given: OperatorComma
           args: all,
           callGateway,
           ask(operation, input, more) {
-            const { method: verb, path, body } = buildRequest(operation, input as Readonly<Record<string, unknown>>)
+            const {
+              method: verb,
+              path,
+              body,
+            } = buildOperationRequest(operation, input as Readonly<Record<string, unknown>>)
             return callGateway(verb, path, { ...more, ...(body === undefined ? {} : { body }) })
           },
           show: (value, text) => printAnswer(all.json, value, text),
@@ -137,7 +141,7 @@ function toCommandError(answer: GatewayAnswer, body: unknown, via: ReachedGatewa
   const isAway = via === 'offline' && answer.status === 503
   const exitCode = isAway ? exitCodes.unreachable : (exitCodeFor[answer.status] ?? exitCodes.failed)
   // It may quote what people sent.
-  return new CommandError(exitCode, readErrorField('code') || 'failed', printableLine(withCommandNames(remedy)))
+  return new CommandError(exitCode, readErrorField('code') || 'failed', printableLine(replaceRoutesByCommands(remedy)))
 }
 
 function parseJsonBody({ body }: GatewayAnswer): unknown {

@@ -7,10 +7,10 @@ import { isGatewayError } from '../lib/errors.ts'
 import { type Secret, secret } from '../lib/secret.ts'
 import { type SocketKind, socketPathFor } from '../node/data-dir.ts'
 import { embeddedFolder } from '../node/embedded-postgres.ts'
-import { storedAdminToken } from '../node/gateway-secrets.ts'
+import { readStoredAdminToken } from '../node/gateway-secrets.ts'
 import { createNodeLog } from '../node/log.ts'
 import { startingCode } from '../node/starting-responder.ts'
-import { openOffline } from '../node.ts'
+import { assembleGatewayWithoutListening } from '../node.ts'
 import { CommandError, exitCodes, usageError } from './command-error.ts'
 import { loadConfigFromDisk, migrationsFolder } from './load-config.ts'
 
@@ -68,8 +68,8 @@ async function tryToConnect(
   dataDir: string,
   token: Secret | undefined,
 ): Promise<ReachedGateway | undefined> {
-  for (const path of await socketPaths(dataDir)) {
-    const state = await socketState(path)
+  for (const path of await listGatewaySocketPaths(dataDir)) {
+    const state = await probeSocketState(path)
     if (state === 'busy') return undefined
     if (state === 'up') return connectBySocket(path, token)
   }
@@ -101,23 +101,23 @@ function connectByUrl(url: URL, token: Secret): ReachedGateway {
 }
 
 /** With DATABASE_URL only a gateway on a server is meant; without it, whichever runs on this folder. */
-async function socketPaths(dataDir: string): Promise<readonly string[]> {
+async function listGatewaySocketPaths(dataDir: string): Promise<readonly string[]> {
   const kinds: readonly SocketKind[] = isDatabaseUrlSet() ? ['control'] : ['lock', 'control']
   const paths: string[] = []
   for (const kind of kinds) {
     const path = await socketPathFor(dataDir, kind).catch(() => undefined)
-    if (path !== undefined && (await isOwnersSocket(path, dataDir))) paths.push(path)
+    if (path !== undefined && (await isSocketOfFolderOwner(path, dataDir))) paths.push(path)
   }
   return paths
 }
 
 /** In a shared temporary folder another user can put a socket of that name; the token goes to the folder's owner only. */
-async function isOwnersSocket(path: string, dataDir: string): Promise<boolean> {
+async function isSocketOfFolderOwner(path: string, dataDir: string): Promise<boolean> {
   const [socket, folder] = await Promise.all([stat(path), stat(dataDir)]).catch(() => [])
   return socket !== undefined && folder !== undefined && socket.isSocket() && socket.uid === folder.uid
 }
 
-async function socketState(path: string): Promise<'up' | 'busy' | 'gone'> {
+async function probeSocketState(path: string): Promise<'up' | 'busy' | 'gone'> {
   try {
     const answer = await sendOverSocket(path, { method: 'GET', path: '/healthz', headers: {}, timeoutMs: aliveMs })
     return answer.status === 503 && answer.body.includes(startingCode) ? 'busy' : 'up'
@@ -167,7 +167,12 @@ async function openOfflineGateway(configFile: string | undefined, dataDir: strin
   }
   const config = await loadConfigFromDisk(configFile)
   const token = secret(crypto.randomUUID())
-  const offline = await openOffline({ config, migrationsFolder, log: createNodeLog('silent'), adminToken: token })
+  const offline = await assembleGatewayWithoutListening({
+    config,
+    migrationsFolder,
+    log: createNodeLog('silent'),
+    adminToken: token,
+  })
   return {
     via: 'offline',
     token,
@@ -202,7 +207,7 @@ async function tokenFromFlags({ token, tokenFile }: TokenSources): Promise<Secre
 
 /** The first token of the gateway that this environment and data folder belong to. */
 async function localAdminToken(dataDir: string): Promise<Secret | undefined> {
-  return secretUnlessBlank(process.env['PARLEY_ADMIN_TOKEN']) ?? storedAdminToken(dataDir)
+  return secretUnlessBlank(process.env['PARLEY_ADMIN_TOKEN']) ?? readStoredAdminToken(dataDir)
 }
 
 /**

@@ -8,7 +8,7 @@ import { secrets, secretsCommands, tokens, tokensCommands } from '../api/credent
 import { deliveries, deliveriesCommands, stats, statsCommands } from '../api/messages.ts'
 import { pairings, pairingsCommands } from '../api/pairings.ts'
 import { grants, grantsCommands, principals, principalsCommands } from '../api/people.ts'
-import { type AnyOperation, buildRequest, type Resource } from '../api/resource.ts'
+import { type AnyOperation, buildOperationRequest, type Resource } from '../api/resource.ts'
 import { runs, runsCommands } from '../api/runs.ts'
 import { sessions, sessionsCommands, takeovers, takeoversCommands } from '../api/sessions.ts'
 import { toolRequests, toolRequestsCommands } from '../api/tool-requests.ts'
@@ -57,19 +57,19 @@ export const shown = {
 const composedCommands: Readonly<Record<string, string>> = { 'GET /admin/dead-letters': 'parley dead-letters list' }
 
 /** Words of the API in the words of the command line: `GET /admin/grants` is `parley grants list`. */
-export function withCommandNames(text: string): string {
+export function replaceRoutesByCommands(text: string): string {
   return text.replaceAll(/\b(GET|POST|DELETE) (\/admin\/[\w/-]+)/g, (route) => {
     const found = Object.values(shown).flatMap(({ name, commands }) =>
       commands
-        .filter(({ operation }) => routeName(operation) === route)
+        .filter(({ operation }) => operationRouteText(operation) === route)
         .map(({ command }) => (command.name === name ? `parley ${name}` : `parley ${name} ${command.name}`)),
     )
     return found[0] ?? composedCommands[route] ?? route
   })
 }
 
-function routeName(operation: AnyOperation): string {
+function operationRouteText(operation: AnyOperation): string {
   if (operation.path.includes(':')) return ''
-  const { method, path } = buildRequest(operation, {})
+  const { method, path } = buildOperationRequest(operation, {})
   return `${method} ${path}`
 }

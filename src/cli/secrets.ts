@@ -50,7 +50,7 @@ export const rotateCommand = operatorCommand({
         line?.kind === 'actor' ? await rotateActorKey(ask, name) : await ask(secrets.operations.rotate, { name }),
       )
     }
-    const sealed = wanted.includes('sealing-key') ? await resealUntilDone(ask) : undefined
+    const sealed = wanted.includes('sealing-key') ? await resealAllSecretsTwice(ask) : undefined
     if (wanted.includes('admin-token')) rotated.push(await ask(secrets.operations.rotate, { name: 'admin-token' }))
     const words = rotated.map(({ name, token, note }) =>
       printableLine(`${name}: ${note ?? (token === undefined ? 'new' : `${token} (shown this once)`)}`),
@@ -88,8 +88,10 @@ async function rotateActorKey(ask: AskOperation, name: string): Promise<RotatedS
 /** A replica goes on with the old key for some seconds: what it sealed meanwhile is found by the last pass. */
 const othersKnowMs = 6_000
 
-async function resealUntilDone(ask: AskOperation): Promise<{ readonly resealed: number; readonly unopened: number }> {
-  const resealOnce = async (): Promise<{ resealed: number; unopened: number }> => {
+async function resealAllSecretsTwice(
+  ask: AskOperation,
+): Promise<{ readonly resealed: number; readonly unopened: number }> {
+  const resealAllBatches = async (): Promise<{ resealed: number; unopened: number }> => {
     let resealed = 0
     for (;;) {
       const done = await ask(secrets.operations.reseal, {})
@@ -97,8 +99,8 @@ async function resealUntilDone(ask: AskOperation): Promise<{ readonly resealed: 
       if (done.isDone) return { resealed, unopened: done.unopened }
     }
   }
-  const first = await resealOnce()
+  const first = await resealAllBatches()
   await new Promise((resolve) => setTimeout(resolve, othersKnowMs))
-  const last = await resealOnce()
+  const last = await resealAllBatches()
   return { resealed: first.resealed + last.resealed, unopened: last.unopened }
 }

@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { socketNames } from '../node/data-dir.ts'
 import { allowsLocalGuests } from '../node/incoming-request.ts'
-import { chooseErrorsShown, createNodeLog, logCrashes } from '../node/log.ts'
-import { runSuspects } from '../node/run-suspects.ts'
+import { chooseErrorDetail, createNodeLog, installCrashLogging } from '../node/log.ts'
+import { runSuspectTurns } from '../node/run-suspects.ts'
 import { type RunningGateway, startNode } from '../node.ts'
 import { formatConnectionState } from '../observability/connection-health.ts'
 import { exitCodes } from './command-error.ts'
@@ -35,8 +35,8 @@ export const startCommand = defineCommand({
     const config = await loadConfigFromDisk(args.config, {
       PARLEY_LOG_LEVEL: args['log-level'],
     })
-    const log = createNodeLog(config.logLevel, undefined, chooseErrorsShown(config.logErrors))
-    logCrashes(log)
+    const log = createNodeLog(config.logLevel, undefined, chooseErrorDetail(config.logErrors))
+    installCrashLogging(log)
     const given = { config: args.config, logLevel: args['log-level'] }
     const running = await startNode({
       config,
@@ -44,7 +44,7 @@ export const startCommand = defineCommand({
       log,
       report: printRemark,
       reportWithinMs: process.stdout.isTTY && process.stderr.isTTY ? reportWithinMs : 0,
-      forkSuspects: () => forkSuspectsProcess(given),
+      forkSuspects: () => forkSuspectTurnProcess(given),
     })
     // Standard output is the log's.
     printRemark(printWelcome(running, config))
@@ -60,7 +60,7 @@ function printWelcome(running: RunningGateway, config: Config): string {
   for (const each of config.connections) {
     const key = `${each.channel.channel}/${each.id}`
     lines.push(
-      `Connection: ${key} -> ${each.agent} (${accessText(running, key, each.access.mode)})${portText(running, key)}${noticeText(running, key)}`,
+      `Connection: ${key} -> ${each.agent} (${accessModeText(running, key, each.access.mode)})${listenerAddressText(running, key)}${connectionNoticeText(running, key)}`,
     )
   }
   if (hasOtherUsers())
@@ -69,7 +69,7 @@ function printWelcome(running: RunningGateway, config: Config): string {
     )
   for (const warning of config.warnings) lines.push(`Warning: ${warning}`)
   if (running.newAdminToken !== undefined) lines.push(`Admin token, shown this once: ${running.newAdminToken}`)
-  lines.push('', 'Say something to the agent:', exampleCall(running.url, config))
+  lines.push('', 'Say something to the agent:', exampleCurlCommand(running.url, config))
   return lines.join('\n')
 }
 
@@ -97,18 +97,18 @@ function hasOtherUsers(): boolean {
 }
 
 /** Open to whom: `public` where only this machine gets to it would read as open to the world. */
-function accessText({ localOnly }: RunningGateway, key: string, mode: string): string {
+function accessModeText({ localOnly }: RunningGateway, key: string, mode: string): string {
   return mode === 'public' && localOnly.has(key) ? 'this machine only' : mode
 }
 
 /** Where a connection with a port of its own is reached. */
-function portText({ listeners }: RunningGateway, key: string): string {
+function listenerAddressText({ listeners }: RunningGateway, key: string): string {
   const sign = listeners().find(({ connection }) => connection === key)
   if (sign === undefined) return ''
   return sign.state === 'listening' ? ` at ${sign.address}` : `; its port is not open (${sign.code})`
 }
 
-function noticeText({ notices }: RunningGateway, key: string): string {
+function connectionNoticeText({ notices }: RunningGateway, key: string): string {
   const notice = notices.get(key)
   return notice === undefined ? '' : `; ${notice}`
 }
@@ -118,7 +118,7 @@ function describeDatabase({ databaseUrl, dataDir }: Config): string {
 }
 
 /** On the port, where it takes guests; else as the local user. */
-function exampleCall(url: string, config: Config): string {
+function exampleCurlCommand(url: string, config: Config): string {
   const socket = join(config.dataDir, socketNames[config.databaseUrl === undefined ? 'lock' : 'control'])
   const to = allowsLocalGuests(config) ? url : `--unix-socket ${socket} http://localhost`
   const body = `'{"threadId":"t1","runId":"r1","messages":[{"id":"m1","role":"user","content":"hello"}]}'`
@@ -147,7 +147,7 @@ const suspectsWord = 'internal:suspects'
 
 type StartArguments = { readonly config?: string | undefined; readonly logLevel?: string | undefined }
 
-function forkSuspectsProcess(given: StartArguments): ChildProcess {
+function forkSuspectTurnProcess(given: StartArguments): ChildProcess {
   const [, program = ''] = process.argv
   // Set by a launcher that must not outlive its program; this process ends in order when its gateway is gone.
   const { PARLEY_RELAUNCHED: _launcher, ...env } = process.env
@@ -159,18 +159,18 @@ function forkSuspectsProcess(given: StartArguments): ChildProcess {
   })
 }
 
-export function isSuspectProcess([first]: readonly string[]): boolean {
+export function isSuspectTurnProcess([first]: readonly string[]): boolean {
   return first === suspectsWord
 }
 
-export async function runSuspectProcess([, given = '{}']: readonly string[]): Promise<number> {
+export async function runSuspectTurnProcess([, given = '{}']: readonly string[]): Promise<number> {
   try {
     // Written by forkSuspects.
     const { config: path, logLevel } = JSON.parse(given) as StartArguments
-    await runSuspects(async () => {
+    await runSuspectTurns(async () => {
       const config = await loadConfigFromDisk(path, { PARLEY_LOG_LEVEL: logLevel })
-      const log = createNodeLog(config.logLevel, undefined, chooseErrorsShown(config.logErrors))
-      logCrashes(log)
+      const log = createNodeLog(config.logLevel, undefined, chooseErrorDetail(config.logErrors))
+      installCrashLogging(log)
       return { config, log }
     })
     return exitCodes.ok

@@ -110,13 +110,13 @@ export type ClientOperations = {
 export function createClientOperations({ json }: Request): ClientOperations {
   const methods = Object.entries(clientRoutes).map(([name, group]) => [
     name,
-    Object.fromEntries(Object.entries(group).map(([each, route]) => [each, clientMethod(json, route)])),
+    Object.fromEntries(Object.entries(group).map(([each, route]) => [each, createClientMethod(json, route)])),
   ])
   // Names and lines are those of the table above, whose types say the rest.
   return Object.fromEntries(methods) as ClientOperations
 }
 
-function clientMethod(json: Request['json'], route: string) {
+function createClientMethod(json: Request['json'], route: string) {
   const [method = '', path = '', fields] = route.split(' ')
   return (...given: unknown[]): Promise<unknown> => {
     const rest = [...given]

@@ -44,7 +44,7 @@ export type Request = {
   readonly json: <Body>(method: string, path: string, wanted?: Wanted) => Promise<Body>
 }
 
-export function createRequest({ url, token, fetch: given }: ClientOptions): Request {
+export function createRequestMethods({ url, token, fetch: given }: ClientOptions): Request {
   const sendRequest: Request['send'] = async (method, path, { query = {}, json, body, headers = {}, signal } = {}) => {
     const address = new URL(path, url)
     for (const [name, value] of Object.entries(query))

@@ -94,7 +94,7 @@ export async function* streamRun(
   input: RunInput,
   { lastEventId = '', maxRetries = 5, ...options }: StreamOptions = {},
 ): AsyncGenerator<StreamedEvent> {
-  const place = createStreamPosition(lastEventId)
+  const place = createEventResumeTracker(lastEventId)
   for (let tries = 0; ; tries += 1) {
     try {
       const isNew = place.resume()
@@ -118,7 +118,7 @@ export async function* streamRun(
  * Where a stream is. Several events may share an id, and the line may break between them: so we go on behind the id before, and
  * leave out what came already.
  */
-function createStreamPosition(lastEventId: string) {
+function createEventResumeTracker(lastEventId: string) {
   let complete = lastEventId
   let current = ''
   let count = 0

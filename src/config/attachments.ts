@@ -61,7 +61,10 @@ const positiveIntegerSchema = (max: number) => z.number().int().min(1).max(max)
 
 const settingsSchema = z.strictObject({
   store: z
-    .custom<AttachmentPlace | BlobStore>(isBlobStoreOrPlace, 'must be s3({…}), supabase({…}) or a store of your own')
+    .custom<AttachmentPlace | BlobStore>(
+      isAttachmentStoreSetting,
+      'must be s3({…}), supabase({…}) or a store of your own',
+    )
     .optional(),
   maxBytes: positiveIntegerSchema(1024 * 1024 * 1024).default(defaultMaxBytes),
   uploadsInFlight: positiveIntegerSchema(100).default(8),
@@ -85,20 +88,20 @@ const supabaseSchema = z.strictObject({ url: httpUrl, serviceKey: z.string().min
 
 /** A bucket of S3, or of anything that speaks like it: MinIO, R2, Garage. */
 export function s3(options: S3Options): AttachmentPlace {
-  return readS3Place(options)
+  return readS3StoreSettings(options)
 }
 
 /** A private bucket of Supabase Storage, with the key of the service role. */
 export function supabase(options: SupabaseOptions): AttachmentPlace {
-  return readSupabasePlace(options)
+  return readSupabaseStoreSettings(options)
 }
 
-function readS3Place(options: unknown): AttachmentPlace {
+function readS3StoreSettings(options: unknown): AttachmentPlace {
   const { secretAccessKey, ...place } = parseStoreOptions('s3', s3Schema, options)
   return { kind: 's3', ...place, secretAccessKey: secret(secretAccessKey) }
 }
 
-function readSupabasePlace(options: unknown): AttachmentPlace {
+function readSupabaseStoreSettings(options: unknown): AttachmentPlace {
   const { serviceKey, ...place } = parseStoreOptions('supabase', supabaseSchema, options)
   return { kind: 'supabase', ...place, serviceKey: secret(serviceKey) }
 }
@@ -138,10 +141,10 @@ export function readAttachments(env: Variables, file: AttachmentSettings = {}, p
 
 function readStoreFromEnvironment(env: Variables, problems: string[]): AttachmentPlace | undefined {
   const places = [
-    readStoreVariables(env, { variables: s3Variables, schema: s3Schema, make: readS3Place }, problems),
+    readStoreVariables(env, { variables: s3Variables, schema: s3Schema, make: readS3StoreSettings }, problems),
     readStoreVariables(
       env,
-      { variables: supabaseVariables, schema: supabaseSchema, make: readSupabasePlace },
+      { variables: supabaseVariables, schema: supabaseSchema, make: readSupabaseStoreSettings },
       problems,
     ),
   ].filter((place) => place !== undefined)
@@ -176,7 +179,7 @@ function readStoreVariables(
   return parsed.success ? make(options) : undefined
 }
 
-function isBlobStoreOrPlace(value: unknown): boolean {
+function isAttachmentStoreSetting(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
   if ('kind' in value) return value.kind === 's3' || value.kind === 'supabase'
   return ['write', 'read', 'remove'].every((verb) => verb in value) && 'name' in value && 'bucket' in value

@@ -1,5 +1,5 @@
 // Settings of one connection: their problems in words, and the reply policy in rooms.
-import { strangerProblems } from '../contract/access.ts'
+import { strangerSettingsProblems } from '../contract/access.ts'
 import { type ConnectionConfig, consentSchema, type ReplyMode, replyPolicySchema } from '../contract/channel.ts'
 import type { ReplyPolicy } from '../identity/reply-policy.ts'
 
@@ -11,7 +11,7 @@ export function consentProblems({ id, consent }: ConnectionConfig): readonly str
 const maxReplyParts = 100
 
 export function connectionLimitProblems({ id, strangers, replyParts }: ConnectionConfig): readonly string[] {
-  const problems = strangerProblems(strangers)
+  const problems = strangerSettingsProblems(strangers)
   const isCount =
     replyParts === undefined || (Number.isInteger(replyParts) && replyParts >= 1 && replyParts <= maxReplyParts)
   const parts = isCount ? [] : [`replyParts must be a whole number from 1 to ${maxReplyParts}`]

@@ -166,7 +166,7 @@ function resolveRateLimit(
   return set === 'unlimited' ? undefined : (set ?? otherwise)
 }
 
-export function strangerProblems(settings: unknown): readonly string[] {
+export function strangerSettingsProblems(settings: unknown): readonly string[] {
   const issues = strangersSchema.optional().safeParse(settings).error?.issues ?? []
   return issues.map(({ path, message }) => `${['strangers', ...path].join('.')} ${message}`)
 }

@@ -234,7 +234,7 @@ export function defineAdapter<Payload, Call extends JsonObject>(definition: Adap
       const verdict = await definition.verify(arrival)
       return verdict.kind === 'genuine' ? normalizePayload(definition, verdict.payload, arrival, connection) : verdict
     },
-    reread: payloadOf === undefined ? undefined : createReadAgainVerb(definition, payloadOf),
+    reread: payloadOf === undefined ? undefined : createRereadMethod(definition, payloadOf),
     render: (reply, to, mayNotify = new Set(), hasLive = false) => definition.render(reply, to, mayNotify, hasLive),
     // A call was made by this adapter's own render and stored as JSON; only it knows the shape. Bound: an author may write a class.
     deliver: definition.deliver.bind(definition) as Adapter['deliver'],
@@ -257,7 +257,7 @@ function normalizePayload<Payload>(
   }
 }
 
-function createReadAgainVerb<Payload>(
+function createRereadMethod<Payload>(
   definition: Pick<AdapterDefinition<Payload, never>, 'normalize'>,
   payloadOf: (arrival: RawRequest, kept: StoredEventFacts) => MaybePayload<Payload>,
 ): NonNullable<Adapter['reread']> {

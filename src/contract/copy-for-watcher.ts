@@ -6,16 +6,16 @@ export function cloneForObserver<T>(value: T): T {
     return structuredClone(value)
   } catch {
     // Of the same shape, apart from what a watcher could do nothing with.
-    return copyParts(value, maxDepth) as T
+    return copyWithoutFunctions(value, maxDepth) as T
   }
 }
 
 const maxDepth = 64
 
-function copyParts(value: unknown, depth: number): unknown {
+function copyWithoutFunctions(value: unknown, depth: number): unknown {
   if (typeof value !== 'object' || value === null) return typeof value === 'function' ? undefined : value
   if (depth === 0) return undefined
-  if (Array.isArray(value)) return value.map((item: unknown) => copyParts(item, depth - 1))
-  const entries = Object.entries(value).map(([key, item]) => [key, copyParts(item, depth - 1)] as const)
+  if (Array.isArray(value)) return value.map((item: unknown) => copyWithoutFunctions(item, depth - 1))
+  const entries = Object.entries(value).map(([key, item]) => [key, copyWithoutFunctions(item, depth - 1)] as const)
   return Object.fromEntries(entries.filter(([, item]) => item !== undefined))
 }

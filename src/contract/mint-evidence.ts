@@ -33,7 +33,7 @@ const namespaced = /^[a-z][a-z0-9+.-]*:[^\s]+$/
 const maxSubjectLength = 512
 
 /** True for a subject that names its namespace and hides nothing: `space:part/part`. */
-export function isPlainSubject(subject: string): boolean {
+export function isNamespacedSubject(subject: string): boolean {
   return subject.length <= maxSubjectLength && namespaced.test(subject) && hasOnlyVisibleCharacters(subject)
 }
 
@@ -54,7 +54,7 @@ export function isPlainSubject(subject: string): boolean {
 export function mintEvidence(proven: ProvenFacts): IdentityEvidence {
   const { subject, issuer, method, assurance, recipient, issuedAt, notBefore, expiresAt, onBehalfOf, claims } = proven
   const { tokenId, keyId } = proven
-  if (!isPlainSubject(subject)) throw new UnparsableEventError('invalid_subject')
+  if (!isNamespacedSubject(subject)) throw new UnparsableEventError('invalid_subject')
   return {
     subject,
     issuer,

@@ -126,7 +126,7 @@ const registryLabels: ReadonlySet<string> = new Set([
 ])
 
 /** Undefined where the subject names no group: such people are counted one by one. */
-export function senderGroup(subject: string): string | undefined {
+export function senderDomainOrSpace(subject: string): string | undefined {
   if (subject.startsWith('mailto:')) return registrableDomain(subject.slice(subject.lastIndexOf('@') + 1))
   const { hostname = '' } = /^https?:/i.test(subject) ? (URL.parse(subject) ?? {}) : {}
   if (hostname !== '') return registrableDomain(hostname)

@@ -39,7 +39,7 @@ export type MessageValidation =
   | { readonly ok: false; readonly code: MessageCode; readonly path: string }
 
 export function validateMessage(input: unknown, scope: ValidationScope): MessageValidation {
-  if (isPlainMessage(input)) return findSemanticFault(input, scope) ?? { ok: true, message: input, warnings: [] }
+  if (isMessageAlreadyClean(input)) return findSemanticFault(input, scope) ?? { ok: true, message: input, warnings: [] }
   const warnings: RepairCode[] = []
   const isResolutionTrusted = scope.from === 'storage' || scope.resolutionVerified === true
   const repaired = repairMessage(input, isResolutionTrusted, warnings)
@@ -87,17 +87,17 @@ function messageCodeForPath(path: readonly string[], input: unknown): MessageCod
     case 'received_at':
       return 'NM_TIME_INVALID'
     case 'sender':
-      return senderCode(path[1])
+      return senderErrorCode(path[1])
     case 'recipient_capabilities':
       return chooseCapabilitiesCode(path, input)
     case 'parts':
-      return partCode(path, input)
+      return partErrorCode(path, input)
     default:
       return 'NM_MALFORMED'
   }
 }
 
-function senderCode(field: string | undefined): MessageCode {
+function senderErrorCode(field: string | undefined): MessageCode {
   if (field === undefined || field === 'address') return 'NM_SENDER_ADDRESS_INVALID'
   return ['auth_method', 'verified', 'identities'].includes(field) ? 'NM_AUTH_INCONSISTENT' : 'NM_MALFORMED'
 }
@@ -109,7 +109,7 @@ function chooseCapabilitiesCode(path: readonly string[], input: unknown): Messag
   return relay === undefined || relay === null ? 'NM_CAPABILITIES_MISSING' : 'NM_RELAY_INVALID'
 }
 
-function partCode(path: readonly string[], input: unknown): MessageCode {
+function partErrorCode(path: readonly string[], input: unknown): MessageCode {
   const parts = readProperty(input, 'parts')
   if (Array.isArray(parts) && parts.length === 0) return 'NM_PARTS_EMPTY'
   const part = Array.isArray(parts) ? parts[Number(path[1])] : undefined
@@ -145,7 +145,7 @@ type TextBounds = {
 }
 
 /** Whether the schema would take a value as it stands: every field known and as it should be, none missing that must be there. */
-function fits(rule: Rule, value: unknown): boolean {
+function fitsRule(rule: Rule, value: unknown): boolean {
   switch (rule.kind) {
     case 'text':
       return (
@@ -163,17 +163,17 @@ function fits(rule: Rule, value: unknown): boolean {
       // An unknown field would be left out.
       for (const name in value) {
         const field = rule.fields.get(name)
-        if (field === undefined || !fits(field, value[name])) return false
+        if (field === undefined || !fitsRule(field, value[name])) return false
       }
       for (const name of rule.required) if (value[name] === undefined) return false
       return true
     case 'list':
       if (!Array.isArray(value) || value.length < rule.min || value.length > rule.max) return false
       // Place by place: a list with a hole in it is no list of anything.
-      for (let index = 0; index < value.length; index += 1) if (!fits(rule.item, value[index])) return false
+      for (let index = 0; index < value.length; index += 1) if (!fitsRule(rule.item, value[index])) return false
       return true
     case 'either':
-      for (const each of rule.rules) if (fits(each, value)) return true
+      for (const each of rule.rules) if (fitsRule(each, value)) return true
       return false
     case 'record': {
       if (!isPlainObject(value)) return false
@@ -187,7 +187,7 @@ function fits(rule: Rule, value: unknown): boolean {
   }
 }
 
-function object(required: Readonly<Record<string, Rule>>, optional: Readonly<Record<string, Rule>> = {}): Rule {
+function objectRule(required: Readonly<Record<string, Rule>>, optional: Readonly<Record<string, Rule>> = {}): Rule {
   return {
     kind: 'object',
     fields: new Map(Object.entries({ ...required, ...optional })),
@@ -195,19 +195,19 @@ function object(required: Readonly<Record<string, Rule>>, optional: Readonly<Rec
   }
 }
 
-function list(item: Rule, min = 0, max = Number.POSITIVE_INFINITY): Rule {
+function listRule(item: Rule, min = 0, max = Number.POSITIVE_INFINITY): Rule {
   return { kind: 'list', item, min, max }
 }
 
-function oneOf(...values: readonly unknown[]): Rule {
+function oneOfValuesRule(...values: readonly unknown[]): Rule {
   return { kind: 'one_of', values: new Set(values) }
 }
 
-function either(...rules: readonly Rule[]): Rule {
+function eitherRule(...rules: readonly Rule[]): Rule {
   return { kind: 'either', rules }
 }
 
-function text({
+function textRule({
   min = 0,
   max = Number.POSITIVE_INFINITY,
   pattern,
@@ -218,44 +218,49 @@ function text({
 }
 
 const record: Rule = { kind: 'record' }
-const flag = oneOf(true, false)
-const anyText = text()
-const someText = text({ min: 1 })
-const cleanWords = text({ max: maxTextLength, clean: cleanText })
-const cleanLabel = text({ clean: cleanName })
-const word = (max: number): Rule => text({ min: 1, max, isTrimmed: true })
+const flag = oneOfValuesRule(true, false)
+const anyText = textRule()
+const someText = textRule({ min: 1 })
+const cleanWords = textRule({ max: maxTextLength, clean: cleanText })
+const cleanLabel = textRule({ clean: cleanName })
+const trimmedTextRule = (max: number): Rule => textRule({ min: 1, max, isTrimmed: true })
 /** Printable ASCII: the schema lets more through, and looks closer. */
-const plainId = (max: number): Rule => text({ min: 1, max, pattern: /^[\x20-\x7e]*$/ })
-const idOrNull = either(text({ min: 1, isTrimmed: true }), oneOf(null))
-const slug = text({ pattern: /^[a-z0-9][a-z0-9-]*$/ })
+const printableAsciiIdRule = (max: number): Rule => textRule({ min: 1, max, pattern: /^[\x20-\x7e]*$/ })
+const idOrNull = eitherRule(textRule({ min: 1, isTrimmed: true }), oneOfValuesRule(null))
+const slug = textRule({ pattern: /^[a-z0-9][a-z0-9-]*$/ })
 
 // As a clock writes it. The 29th of February is looked up in the schema.
 const monthDay =
   '(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\\d|30)|02-(?:0[1-9]|1\\d|2[0-8]))'
-const instant = text({ pattern: new RegExp(`^\\d{4}-${monthDay}T(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d\\.\\d{3}Z$`) })
+const instant = textRule({ pattern: new RegExp(`^\\d{4}-${monthDay}T(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d\\.\\d{3}Z$`) })
 
-const plainIdentity = object(
+const plainIdentity = objectRule(
   {
-    subject: word(512),
-    issuer: word(512),
-    method: word(256),
-    assurance: word(256),
+    subject: trimmedTextRule(512),
+    issuer: trimmedTextRule(512),
+    method: trimmedTextRule(256),
+    assurance: trimmedTextRule(256),
     audience: anyText,
     issued_at: instant,
-    proof: either(
-      object({ type: oneOf('transport'), verified_by: word(512) }, { key_id: anyText }),
-      object({ type: oneOf('bearer-token'), verified_by: word(512) }, { token_id: anyText }),
+    proof: eitherRule(
+      objectRule({ type: oneOfValuesRule('transport'), verified_by: trimmedTextRule(512) }, { key_id: anyText }),
+      objectRule({ type: oneOfValuesRule('bearer-token'), verified_by: trimmedTextRule(512) }, { token_id: anyText }),
     ),
   },
   { claims: record },
 )
 
-const plainSender = object(
-  { address: anyText, auth_method: someText, verified: oneOf(true), identities: list(plainIdentity, 1, 16) },
+const plainSender = objectRule(
+  {
+    address: anyText,
+    auth_method: someText,
+    verified: oneOfValuesRule(true),
+    identities: listRule(plainIdentity, 1, 16),
+  },
   {
     display_name: cleanLabel,
     key_id: anyText,
-    profile: object(
+    profile: objectRule(
       {},
       {
         display_name: cleanLabel,
@@ -272,21 +277,25 @@ const plainSender = object(
   },
 )
 
-const plainCapabilities = object(
+const plainCapabilities = objectRule(
   {
-    mention_relay: either(
-      object({ kind: oneOf('inline', 'none') }),
-      object({ kind: oneOf('recipient-field'), fields: list(oneOf('to', 'cc'), 1) }),
-      object({ kind: oneOf('addressing'), envelope_fields: list(oneOf('to', 'cc'), 1), also_inline: oneOf(true) }),
+    mention_relay: eitherRule(
+      objectRule({ kind: oneOfValuesRule('inline', 'none') }),
+      objectRule({ kind: oneOfValuesRule('recipient-field'), fields: listRule(oneOfValuesRule('to', 'cc'), 1) }),
+      objectRule({
+        kind: oneOfValuesRule('addressing'),
+        envelope_fields: listRule(oneOfValuesRule('to', 'cc'), 1),
+        also_inline: oneOfValuesRule(true),
+      }),
     ),
   },
   {
-    rendering: object(
+    rendering: objectRule(
       {},
       {
         max_text_chars: { kind: 'count' },
         markdown: anyText,
-        streaming: oneOf('native', 'edit', 'none'),
+        streaming: oneOfValuesRule('native', 'edit', 'none'),
         files: flag,
         buttons: flag,
       },
@@ -294,42 +303,42 @@ const plainCapabilities = object(
   },
 )
 
-const plainChannel = object(
+const plainChannel = objectRule(
   {
     connector_id: slug,
     external_provider: slug,
     external_conversation_id: idOrNull,
     external_message_id: idOrNull,
     sender_id: idOrNull,
-    room_kind: oneOf('dm', 'group', 'channel', null),
+    room_kind: oneOfValuesRule('dm', 'group', 'channel', null),
     from_self: flag,
-    addressed: oneOf('mention', 'reply', 'dm', 'thread', 'command', 'none'),
-    visibility: oneOf('public', 'unlisted', 'followers', 'direct', 'private'),
-    mentions: list(object({ text: anyText }, { subject: anyText })),
-    event: oneOf('new', 'edit', 'delete'),
+    addressed: oneOfValuesRule('mention', 'reply', 'dm', 'thread', 'command', 'none'),
+    visibility: oneOfValuesRule('public', 'unlisted', 'followers', 'direct', 'private'),
+    mentions: listRule(objectRule({ text: anyText }, { subject: anyText })),
+    event: oneOfValuesRule('new', 'edit', 'delete'),
   },
   {
     target_id: anyText,
     run_id: anyText,
-    sender_kind: oneOf('person', 'machine'),
-    main_line: text({ min: 1, max: 512 }),
-    command: object({ name: someText, args: anyText }),
+    sender_kind: oneOfValuesRule('person', 'machine'),
+    main_line: textRule({ min: 1, max: 512 }),
+    command: objectRule({ name: someText, args: anyText }),
   },
 )
 
-const plainTextPart = object({
-  kind: oneOf('text'),
-  mime: oneOf('text/plain', 'text/markdown', 'text/html'),
+const plainTextPart = objectRule({
+  kind: oneOfValuesRule('text'),
+  mime: oneOfValuesRule('text/plain', 'text/markdown', 'text/html'),
   content: cleanWords,
 })
 
-const plainMessage = object(
+const plainMessage = objectRule(
   {
-    id: plainId(512),
-    thread_id: plainId(1024),
+    id: printableAsciiIdRule(512),
+    thread_id: printableAsciiIdRule(1024),
     sender: plainSender,
     recipient: anyText,
-    parts: list(plainTextPart, 1, maxParts),
+    parts: listRule(plainTextPart, 1, maxParts),
     recipient_capabilities: plainCapabilities,
     received_via: someText,
     received_at: instant,
@@ -339,8 +348,8 @@ const plainMessage = object(
 )
 
 /** True: repairing would leave it as it is, and the schema would take it and change nothing. */
-export function isPlainMessage(input: unknown): input is NormalizedMessage {
-  return fits(plainMessage, input)
+export function isMessageAlreadyClean(input: unknown): input is NormalizedMessage {
+  return fitsRule(plainMessage, input)
 }
 
 // The repairs of message validation: what is put right before a message is judged, with a warning where it matters.
@@ -357,7 +366,7 @@ export function repairMessage(input: unknown, isResolutionTrusted: boolean, warn
     delete message['policy_resolution']
     warnings.push('NM_RESOLUTION_UNTRUSTED')
   }
-  replaceProperty(message, 'in_reply_to', cleanIfText)
+  replaceProperty(message, 'in_reply_to', cleanTextIfString)
   replaceProperty(message, 'sender', repairSender)
   replaceProperty(message, 'parts', repairParts)
   replaceProperty(message, 'history', (history) =>
@@ -399,12 +408,12 @@ function repairHistoryTurn(turn: unknown): unknown {
 function repairSender(sender: unknown): unknown {
   if (!isLooseObject(sender)) return sender
   const copy: Loose = { ...sender }
-  replaceProperty(copy, 'display_name', cleanIfName)
+  replaceProperty(copy, 'display_name', cleanNameIfString)
   replaceProperty(copy, 'profile', (profile) => {
     if (!isLooseObject(profile)) return profile
     const shown: Loose = { ...profile }
-    replaceProperty(shown, 'display_name', cleanIfName)
-    replaceProperty(shown, 'username', cleanIfName)
+    replaceProperty(shown, 'display_name', cleanNameIfString)
+    replaceProperty(shown, 'username', cleanNameIfString)
     return shown
   })
   return copy
@@ -415,7 +424,7 @@ function repairParts(parts: unknown): unknown {
   return parts.map((part: unknown) => {
     if (!isLooseObject(part) || part['kind'] !== 'text') return part
     const copy: Loose = { ...part }
-    replaceProperty(copy, 'content', cleanIfText)
+    replaceProperty(copy, 'content', cleanTextIfString)
     return copy
   })
 }
@@ -424,11 +433,11 @@ function replaceProperty(target: Loose, key: string, change: (value: unknown) =>
   if (target[key] !== undefined) target[key] = change(target[key])
 }
 
-function cleanIfText(value: unknown): unknown {
+function cleanTextIfString(value: unknown): unknown {
   return typeof value === 'string' ? cleanText(value) : value
 }
 
-function cleanIfName(value: unknown): unknown {
+function cleanNameIfString(value: unknown): unknown {
   return typeof value === 'string' ? cleanName(value) : value
 }
 

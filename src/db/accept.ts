@@ -18,13 +18,13 @@
 // one. An `exists` under an `or` may be turned into a hash of the whole other table.
 
 import { type ClaimParts, withClaims, withoutClaims } from './accept-claims.ts'
-import { restartedPhaseSql } from './account-deletions.ts'
+import { accountDeletionRestartPhaseSql } from './account-deletions.ts'
 import { historyEntrySql, instantNow, nameStatement, rowVersion, unindexedColumnSql } from './client.ts'
 import { moreColumns, recordsetColumnsSql, rowColumns } from './inbox-row.ts'
 import { notifyPayloadSql } from './resume-signal.ts'
 import { task } from './task-snapshot.ts'
-import { sendersThreadPrefixSql } from './thread-names.ts'
-import { orderSendLanesSql } from './turn-calls.ts'
+import { escapedSenderThreadPrefixSql } from './thread-names.ts'
+import { addPendingCallsToSendLanesSql } from './turn-calls.ts'
 
 // CTEs that only batches with tasks need: a new task is stored with the message that asks for it; one that a caller continues
 // must be theirs and not over.
@@ -183,7 +183,7 @@ parting as (
   insert into account_deletions (tenant, connection, subject, inbox_id, phase, at, due_at)
   select tenant, connection, subject, inbox_id, 'new', now(), now() + interval '5 s' from leaving order by tenant, connection, subject
   on conflict (tenant, connection, subject) do update set inbox_id = excluded.inbox_id,
-    at = greatest(account_deletions.at, excluded.at), phase = ${restartedPhaseSql('account_deletions')}, after = null,
+    at = greatest(account_deletions.at, excluded.at), phase = ${accountDeletionRestartPhaseSql('account_deletions')}, after = null,
     due_at = excluded.due_at, epoch = account_deletions.epoch + 1
 ),
 parted as (
@@ -192,7 +192,7 @@ parted as (
     l.connection, l.inbox_id, l.trace_id
   from leaving l order by l.tenant, l.connection, l.subject
 ),
-${orderSendLanesSql(`select tenant, connection, order_key, 1 as calls from answering
+${addPendingCallsToSendLanesSql(`select tenant, connection, order_key, 1 as calls from answering
     union all select tenant, connection, order_key, -1 from stopped`)},`
 
 const effectWakes = `,
@@ -244,7 +244,7 @@ type MoreParts = Readonly<Record<keyof typeof withMore, string>>
 
 const withoutMore: MoreParts = { columns: '', names: '', effects: '', wakes: '' }
 
-const acceptSql = (tasks: TaskParts, more: MoreParts, once: ClaimParts): string => `
+const insertInboxRowsSql = (tasks: TaskParts, more: MoreParts, once: ClaimParts): string => `
 with inp as materialized (
   select r.*,
     encode(sha256(convert_to(json_build_array(r.tenant, r.connection, r.dedupe)::text, 'UTF8')), 'hex') as dedupe_key,
@@ -306,7 +306,7 @@ joined as materialized (
 ),
 opening as materialized (
   select w.ord, w.tenant, w.connection, w.taker as agent, w.subject, w."replyTo", w."conversationId", w."newThreadKey", w."platformVerified",
-    case when w."platformVerified" then w.candidates ->> 0 else ${sendersThreadPrefixSql('w.subject')} || w."newThreadKey" end as external_id
+    case when w."platformVerified" then w.candidates ->> 0 else ${escapedSenderThreadPrefixSql('w.subject')} || w."newThreadKey" end as external_id
   from wanting w where not exists (select 1 from joined j where j.ord = w.ord)
 ),
 opened as (
@@ -422,8 +422,8 @@ left join known k on k.ord = i.ord
 cross join woken
 order by i.ord`
 
-export const accept = nameStatement('accept', acceptSql(withoutTasks, withoutMore, withoutClaims))
+export const accept = nameStatement('accept', insertInboxRowsSql(withoutTasks, withoutMore, withoutClaims))
 /** For batches in which something is proven by what counts once. */
-export const acceptOnce = nameStatement('accept_with_proofs', acceptSql(withoutTasks, withoutMore, withClaims))
+export const acceptOnce = nameStatement('accept_with_proofs', insertInboxRowsSql(withoutTasks, withoutMore, withClaims))
 /** For batches in which a caller asks for a task or goes on with one, or that have what only some channels have. */
-export const acceptWithMore = nameStatement('accept_with_more', acceptSql(withTasks, withMore, withClaims))
+export const acceptWithMore = nameStatement('accept_with_more', insertInboxRowsSql(withTasks, withMore, withClaims))

@@ -2,16 +2,16 @@
 // step.
 import { type Database, nameStatement, storableJson, unindexedColumnSql } from './client.ts'
 import {
-  createCountQuery,
-  createEraseSteps,
+  createPersonErasureSteps,
   createReceiptEraser,
+  createSingleRowQuery,
   type EraseCursor,
   type ErasingStore,
   eraseBatchSize,
   type PartialErasedCounts,
 } from './erase-person.ts'
 import { anAddress, leaver, strayStatements } from './erase-traces.ts'
-import { sendersThreadNamePrefixSql } from './thread-names.ts'
+import { senderNamedThreadPrefixSql } from './thread-names.ts'
 
 /** One subject of one connection, and until when; `epoch` is of the process that holds it now. */
 export type AccountDeletion = {
@@ -38,18 +38,18 @@ export async function claimAccountDeletion(
 }
 
 /** Reaches what this erasure is about, and nothing else. */
-export function reachAccountDeletion(
+export function createAccountDeletionErasure(
   database: Database,
   tenant: string,
   { from: _, ...deletion }: AccountDeletion,
 ): ErasingStore {
-  const one = createCountQuery(database, tenant)
+  const one = createSingleRowQuery(database, tenant)
   const whom = storableJson(deletion)
   const eraseStrays = createReceiptEraser(database, tenant, strayStatements)
   return {
     // What an operator linked with it is elsewhere.
     namesOf: async () => [deletion.subject],
-    ...createEraseSteps(database, tenant, anAddress, () => whom),
+    ...createPersonErasureSteps(database, tenant, anAddress, () => whom),
     eraseStrays: (_names, after) => eraseStrays(whom, after),
     eraseOverheard: () => one<PartialErasedCounts>(eraseLeaverAmbient, whom),
     erasePairings: () => one<PartialErasedCounts>(leavePairings, whom),
@@ -66,8 +66,9 @@ export function reachAccountDeletion(
 // $1 tenant, $2 whom, as JSON of `AccountDeletion`, where nothing else is said.
 
 const { isTheirs, isSaid } = anAddress
-const isLeaverRowSql = (row: string): string => `${row}.tenant = $1 and ${row}.connection = ${leaver.connection}`
-const isRow = `${isLeaverRowSql('f')} and ${isTheirs('f.subject')} and f.epoch = ($2::text::json ->> 'epoch')::bigint`
+const isOnConnectionOfDeletedAccountSql = (row: string): string =>
+  `${row}.tenant = $1 and ${row}.connection = ${leaver.connection}`
+const isRow = `${isOnConnectionOfDeletedAccountSql('f')} and ${isTheirs('f.subject')} and f.epoch = ($2::text::json ->> 'epoch')::bigint`
 
 /** SQL: the person the row is about takes part in a conversation there. */
 const isParticipantSql = (row: string): string => `(
@@ -76,7 +77,7 @@ const isParticipantSql = (row: string): string => `(
   limit 1) is not null`
 
 /** SQL: as what it begins once more. That they took part is no longer told by conversations they have been taken out of. */
-export const restartedPhaseSql = (row: string): string =>
+export const accountDeletionRestartPhaseSql = (row: string): string =>
   `case when ${row}.phase in ('new', 'strays') then 'new' else 'conversations' end`
 
 /**
@@ -105,12 +106,12 @@ const leavePairings = nameStatement(
 with held as (
   update inbox x set state = 'refused', reason = 'forgotten', ended_at = now(), message = null, raw = null, reply_to = null
   from pairings p
-  where ${isLeaverRowSql('p')} and ${isTheirs('p.subject')} and x.pairing_id = p.id and x.state = 'held' and ${isSaid('x')}
+  where ${isOnConnectionOfDeletedAccountSql('p')} and ${isTheirs('p.subject')} and x.pairing_id = p.id and x.state = 'held' and ${isSaid('x')}
   returning 1
 ),
 gone as (
   delete from pairings p
-  where ${isLeaverRowSql('p')} and ${isTheirs('p.subject')} and p.created_at <= ${leaver.at} and not exists (
+  where ${isOnConnectionOfDeletedAccountSql('p')} and ${isTheirs('p.subject')} and p.created_at <= ${leaver.at} and not exists (
     select 1 from inbox x where x.pairing_id = p.id and x.state = 'held' and not ${isSaid('x')})
   returning 1
 )
@@ -122,7 +123,7 @@ const eraseLeaverAmbient = nameStatement(
   `
 with gone as (
   delete from ambient_context o
-  where ${isLeaverRowSql('o')} and ${isTheirs('o.subject')}
+  where ${isOnConnectionOfDeletedAccountSql('o')} and ${isTheirs('o.subject')}
     and (select x.received_at from inbox x where x.id = o.inbox_id) <= ${leaver.at}
   returning 1)
 select count(*)::int as "ambientContext" from gone`,
@@ -146,19 +147,19 @@ const leaveWritten = nameStatement(
   'delete_account_written',
   `
 with agreed as (
-  delete from consents c where ${isLeaverRowSql('c')} and ${isTheirs('c.subject')} and c.created_at <= ${leaver.at} returning 1
+  delete from consents c where ${isOnConnectionOfDeletedAccountSql('c')} and ${isTheirs('c.subject')} and c.created_at <= ${leaver.at} returning 1
 ),
-noted as (delete from ttl_entries n where ${isLeaverRowSql('n')} and ${isTheirs('n.subject')}),
+noted as (delete from ttl_entries n where ${isOnConnectionOfDeletedAccountSql('n')} and ${isTheirs('n.subject')}),
 recorded as (
-  delete from channel_records r where ${isLeaverRowSql('r')} and ${isTheirs('r.subject')} and r.updated_at <= ${leaver.at} returning 1
+  delete from channel_records r where ${isOnConnectionOfDeletedAccountSql('r')} and ${isTheirs('r.subject')} and r.updated_at <= ${leaver.at} returning 1
 ),
 buried as (
-  delete from tombstones s where ${isLeaverRowSql('s')} and ${isTheirs('s.subject')} and s.created_at <= ${leaver.at} returning 1
+  delete from tombstones s where ${isOnConnectionOfDeletedAccountSql('s')} and ${isTheirs('s.subject')} and s.created_at <= ${leaver.at} returning 1
 ),
-closed as (delete from room_status c where ${isLeaverRowSql('c')} and ${isTheirs('c.subject')}),
+closed as (delete from room_status c where ${isOnConnectionOfDeletedAccountSql('c')} and ${isTheirs('c.subject')}),
 unsteered as (
   delete from thread_agents a
-  where ${isLeaverRowSql('a')} and starts_with(a.external_id, ${sendersThreadNamePrefixSql(leaver.subject)}) and a.updated_at <= ${leaver.at}
+  where ${isOnConnectionOfDeletedAccountSql('a')} and starts_with(a.external_id, ${senderNamedThreadPrefixSql(leaver.subject)}) and a.updated_at <= ${leaver.at}
 )
 select (select count(*)::int from agreed) as consents, (select count(*)::int from buried) as tombstones,
   (select count(*)::int from recorded) as records`,
@@ -183,13 +184,13 @@ const endAccountDeletion = nameStatement(
   `
 with mine as materialized (
   select f.*, ${added} as total, exists (
-    select 1 from inbox x where ${isLeaverRowSql('x')} and x.ended_at is null and ${isSaid('x')})
+    select 1 from inbox x where ${isOnConnectionOfDeletedAccountSql('x')} and x.ended_at is null and ${isSaid('x')})
     -- What was being stored when it was looked for.
     or (f.phase = 'strays' and ${isParticipantSql('f')}) as is_open
   from account_deletions f where ${isRow} for update
 ),
 again as (
-  update account_deletions f set phase = ${restartedPhaseSql('f')}, after = null, removed = mine.total, due_at = now() + interval '1 minute'
+  update account_deletions f set phase = ${accountDeletionRestartPhaseSql('f')}, after = null, removed = mine.total, due_at = now() + interval '1 minute'
   from mine where mine.is_open and ${isRow}
 ),
 gone as (delete from account_deletions f using mine where not mine.is_open and ${isRow} returning f.tenant),

@@ -23,7 +23,7 @@ type Lines = {
  * A CTE `met`: a person who is decided about for the first time gets a row, and is known to the log by its id alone. `subjects` is a query of
  * (tenant, subject).
  */
-export const knownPeopleSql = (subjects: string): string => `
+export const insertMissingPrincipalsSql = (subjects: string): string => `
 met as (
   insert into principals (tenant, id, subject)
   select distinct on (d.tenant, d.subject) d.tenant, gen_random_uuid(), d.subject from (${subjects}) d
@@ -43,7 +43,7 @@ export const principalIdSql = (tenant: string, subject: string): string =>
 export function auditLinesSql({ from, subject, columns, order }: Lines): string {
   const names = Object.keys(columns).join(', ')
   const values = Object.values(columns).join(', ')
-  return `${knownPeopleSql(`select d.tenant, ${subject} as subject from ${from} d`)},
+  return `${insertMissingPrincipalsSql(`select d.tenant, ${subject} as subject from ${from} d`)},
 audited as (
   insert into audit_log (tenant, principal_id, ${names})
   select d.tenant, ${principalIdSql('d.tenant', subject)}, ${values}
@@ -51,7 +51,7 @@ audited as (
 )`
 }
 
-const ownColumnsSql = (...columns: readonly Column[]) =>
+const mapColumnsToTableAlias = (...columns: readonly Column[]) =>
   Object.fromEntries(columns.map((column) => [column, `d.${column}`]))
 
 /**
@@ -64,7 +64,16 @@ export const auditedMessages = auditLinesSql({
   columns: {
     action: `'message.admit'`,
     outcome: 'd.outcome',
-    ...ownColumnsSql('code', 'rule', 'evidence', 'connection', 'agent', 'conversation_id', 'inbox_id', 'trace_id'),
+    ...mapColumnsToTableAlias(
+      'code',
+      'rule',
+      'evidence',
+      'connection',
+      'agent',
+      'conversation_id',
+      'inbox_id',
+      'trace_id',
+    ),
   },
   order: 'd.inbox_id',
 })
@@ -79,7 +88,7 @@ export const auditedActs = auditLinesSql({
   columns: {
     action: 'd.action',
     outcome: 'd.outcome',
-    ...ownColumnsSql('rule', 'actor', 'evidence', 'connection', 'agent', 'conversation_id', 'object_id'),
+    ...mapColumnsToTableAlias('rule', 'actor', 'evidence', 'connection', 'agent', 'conversation_id', 'object_id'),
   },
   order: 'd.object_id',
 })
@@ -195,18 +204,18 @@ export async function readAuditPage(
   { limit, before, after }: AuditPage,
 ): Promise<AuditPageFound> {
   const isForward = after !== undefined
-  const asked = chooseAuditPages(filter)[isForward ? 'on' : 'back']
-  const params = [db.tenant, storableJson(filter), limit, after ?? before ?? null, auditScanLimit(filter, limit)]
+  const asked = chooseAuditPageStatements(filter)[isForward ? 'on' : 'back']
+  const params = [db.tenant, storableJson(filter), limit, after ?? before ?? null, maxAuditLinesToScan(filter, limit)]
   const [{ cutAt, lines } = { cutAt: null, lines: [] }] = await db.query<Found>(asked, params)
   return { lines, next: lines.length < limit ? cutAt : (lines.at(-1)?.seq ?? null) }
 }
 
 /** What the indexes answer needs no look at lines that do not fit. */
-function auditScanLimit({ subject: _subject, inboxId: _inboxId, ...others }: AuditFilter, limit: number): number {
+function maxAuditLinesToScan({ subject: _subject, inboxId: _inboxId, ...others }: AuditFilter, limit: number): number {
   return Object.values(others).every((each) => each === undefined) ? limit : linesPerLook
 }
 
-function chooseAuditPages({ subject, inboxId }: AuditFilter): (typeof auditPages)[keyof typeof auditPages] {
+function chooseAuditPageStatements({ subject, inboxId }: AuditFilter): (typeof auditPages)[keyof typeof auditPages] {
   if (inboxId !== undefined) return subject === undefined ? auditPages.message : auditPages.both
   return subject === undefined ? auditPages.all : auditPages.person
 }

@@ -59,14 +59,14 @@ export const readSequence = (name: string): Statement =>
 export const setSequence = nameStatement('restore_sequence', 'select setval(to_regclass($1), $2::text::bigint, $3)')
 
 /** So that a migration waits for the backup, and not the other way round half-way through. */
-export const lockForReading = (tables: readonly string[]): Statement =>
+export const lockTablesForBackupStatement = (tables: readonly string[]): Statement =>
   nameStatement('backup_lock', `lock table ${tables.map(quoteIdentifier).join(', ')} in access share mode`)
 
-export const lockForRestore = (tables: readonly string[]): Statement =>
+export const lockTablesForRestoreStatement = (tables: readonly string[]): Statement =>
   nameStatement('restore_lock', `lock table ${tables.map(quoteIdentifier).join(', ')} in exclusive mode`)
 
 /** The tables that hold a row. */
-export const usedTablesStatement = (tables: readonly string[]): Statement =>
+export const listNonEmptyTablesStatement = (tables: readonly string[]): Statement =>
   nameStatement(
     'restore_used',
     tables

@@ -1,5 +1,5 @@
 // Call chains: which agents of this gateway a chain of callers has passed; the request headers name only the last of them.
-import { type Db, nameStatement, skipStatements } from './client.ts'
+import { createDbWithoutStatements, type Db, nameStatement } from './client.ts'
 
 export type ChainVisit = {
   readonly root: string
@@ -25,8 +25,8 @@ export async function countChainTurns(db: Db, inboxId: string, { root, agent, ho
 }
 
 /** Looking again does not count as a visit in a chain of agents. */
-export function withoutChainVisits(db: Db): Db {
-  return skipStatements(db, [visitChainSql, chainTurns])
+export function createDbWithoutChainVisits(db: Db): Db {
+  return createDbWithoutStatements(db, [visitChainSql, chainTurns])
 }
 
 // One row per root and agent, the visit nearest to the root.

@@ -7,10 +7,10 @@
 // it is put at the end first, else what hung or killed its holder would be claimed before all others after every restart.
 
 import { auditedMessages } from './audit.ts'
-import { isReadableSql, nameStatement } from './client.ts'
+import { isRowVersionReadableSql, nameStatement } from './client.ts'
 import { storedAccessSql } from './stored-access.ts'
 import { countedCrashes, crashesOfNext, isHolderVanishedSql } from './suspect-turns.ts'
-import { mayTakeOver } from './take-over.ts'
+import { mayTakeOverLeaseSql } from './take-over.ts'
 
 /** Signals go before messages and have one format. */
 const nextVersion = `case
@@ -43,7 +43,7 @@ export const messageColumns = `
 
 const queuedRows = `from inbox x where x.conversation_id = h.conversation_id and x.state = 'queued' order by x.seq limit $4`
 const openTurnRowsSql = `from inbox x where x.turn_id = h.turn_id and x.state = 'in_turn' order by x.turn_order`
-const claimedAccessSql = (rows: string): string =>
+const storedAccessOfClaimedMessagesSql = (rows: string): string =>
   storedAccessSql({
     tenant: 'h.tenant',
     connection: 'h.connection',
@@ -57,8 +57,8 @@ with free as materialized (
     -- What was put at the end once is due since later than its lease has run out.
     l.turn_id is not null and l.lease_until is not null and l.next_at <= l.lease_until as is_left
   from lanes l cross join lateral (select ${crashesOfNext} as crashes) s
-  where l.tenant = $5 and l.pending > 0 and l.mode = 'active' and l.next_at <= now() and (l.lease_until is null or (l.lease_until < now() and ${mayTakeOver('$6', '$7')}))
-    and ${isReadableSql(nextVersion)}${andAlso}
+  where l.tenant = $5 and l.pending > 0 and l.mode = 'active' and l.next_at <= now() and (l.lease_until is null or (l.lease_until < now() and ${mayTakeOverLeaseSql('$6', '$7')}))
+    and ${isRowVersionReadableSql(nextVersion)}${andAlso}
     and (s.crashes <@ $8::text::int4multirange or ${isHolderVanishedSql('$2')} and s.crashes + 1 <@ $8::text::int4multirange)
   order by l.next_at limit $1 for update of l skip locked
 ),
@@ -89,7 +89,7 @@ select r.requeued, h.conversation_id as "conversationId", h.tenant, h.connection
     then (select json_agg(w) from (select ${messageColumns} ${queuedRows}) w)
     else (select json_agg(w) from (select ${messageColumns} ${openTurnRowsSql}) w)
   end, '[]') as messages,
-  case when h.turn_id is null then ${claimedAccessSql(queuedRows)} else ${claimedAccessSql(openTurnRowsSql)} end as access,
+  case when h.turn_id is null then ${storedAccessOfClaimedMessagesSql(queuedRows)} else ${storedAccessOfClaimedMessagesSql(openTurnRowsSql)} end as access,
   (select json_build_object('id', s.id, 'kind', s.kind, 'name', s.name, 'payload', s.payload, 'attempts', s.attempts,
       'taskId', case when s.origin is not null then (select t.task_id from turns t where t.id = s.origin) end)
      from signals s where s.conversation_id = h.conversation_id
@@ -100,7 +100,8 @@ from (select count(*)::int as requeued from requeued) r
 
 export const claimLanes = nameStatement('claim_lanes', claimLanesSql(''))
 
-const fullKeysSql = (key: string): string => `(array(select json_array_elements_text($9::text::json -> '${key}')))`
+const keysWithoutFreeSlotsSql = (key: string): string =>
+  `(array(select json_array_elements_text($9::text::json -> '${key}')))`
 
 /**
  * $9 agents, connections and pairs of both (JSON) that hold all the slots they may. Commands for the gateway itself, such as
@@ -108,8 +109,8 @@ const fullKeysSql = (key: string): string => `(array(select json_array_elements_
  */
 export const claimOtherLanes = nameStatement(
   'claim_other_lanes',
-  claimLanesSql(` and (l.is_control or (l.connection <> all ${fullKeysSql('connections')} and not coalesce((
-      select c.agent = any ${fullKeysSql('agents')} or l.connection || ' ' || c.agent = any ${fullKeysSql('pairs')}
+  claimLanesSql(` and (l.is_control or (l.connection <> all ${keysWithoutFreeSlotsSql('connections')} and not coalesce((
+      select c.agent = any ${keysWithoutFreeSlotsSql('agents')} or l.connection || ' ' || c.agent = any ${keysWithoutFreeSlotsSql('pairs')}
       from conversations c where c.id = l.conversation_id), false)))`),
 )
 

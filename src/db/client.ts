@@ -49,7 +49,7 @@ export type Db = Database & {
 }
 
 /** The same database, in which these statements are not run and answer no row: for what only looks. */
-export function skipStatements(db: Db, left: readonly Statement[]): Db {
+export function createDbWithoutStatements(db: Db, left: readonly Statement[]): Db {
   return { ...db, query: async (asked, params) => (left.includes(asked) ? [] : db.query(asked, params)) }
 }
 
@@ -130,12 +130,12 @@ function redactedCause(error: unknown): Error {
 export const rowVersion = 2
 
 /** SQL: whether the row that comes next, given as a sub-select of its version, can be read here; no row at all can. */
-export function isReadableSql(nextVersion: string): string {
+export function isRowVersionReadableSql(nextVersion: string): string {
   return `coalesce(${nextVersion}, 0) <= ${rowVersion}`
 }
 
 /** The rows before the first one that only a newer release can read. */
-export function readableRows<Row extends { readonly v: number }>(rows: readonly Row[]): readonly Row[] {
+export function takeReadableRows<Row extends { readonly v: number }>(rows: readonly Row[]): readonly Row[] {
   for (const [index, { v }] of rows.entries()) if (v > rowVersion) return rows.slice(0, index)
   return rows
 }

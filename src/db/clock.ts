@@ -4,7 +4,7 @@ import { type Database, nameStatement } from './client.ts'
 export type ClockStep = { readonly wentBackMs: number; readonly rows: number }
 
 /** Undefined while the clock goes on. All is moved, or nothing: the next look finds the clock still wrong then. */
-export async function moveTimesWithClock(
+export async function moveStoredTimesAfterClockStep(
   database: Database,
   tenant: string,
   leaseMs: number,
@@ -55,16 +55,16 @@ update storage_probes p set seen_at = now() from before where p.tenant = $1
 returning (extract(epoch from before.seen_at - now()) * 1000)::float8 as "wentBackMs"`,
 )
 
-const movedBackSql = (column: string): string => `greatest(now(), ${column} - $2::float8 * interval '1 ms')`
+const timeMovedBackSql = (column: string): string => `greatest(now(), ${column} - $2::float8 * interval '1 ms')`
 
 /** $1 tenant, $2 how far in ms, $3 the lease in ms. A lease is cut and not moved: its holder may have renewed it since. */
 const lease = `lease_until = least(lease_until, now() + $3::float8 * interval '1 ms')`
 const isLeasedTooLong = `lease_until > now() + $3::float8 * interval '1 ms'`
 
-const moveLanesStatement = (table: 'lanes' | 'send_lanes') =>
+const moveLaneTimesStatement = (table: 'lanes' | 'send_lanes') =>
   nameStatement(
     `move_${table}`,
-    `update ${table} set next_at = case when next_at > now() then ${movedBackSql('next_at')} else next_at end, ${lease}
+    `update ${table} set next_at = case when next_at > now() then ${timeMovedBackSql('next_at')} else next_at end, ${lease}
      where tenant = $1 and (next_at > now() or ${isLeasedTooLong}) returning 1 as moved`,
   )
 
@@ -73,32 +73,32 @@ const cutSourceLeases = nameStatement(
   `update pull_cursors set ${lease} where tenant = $1 and ${isLeasedTooLong} and $2::float8 > 0 returning 1 as moved`,
 )
 
-const moveTurnLanes = moveLanesStatement('lanes')
-const moveSendLanes = moveLanesStatement('send_lanes')
+const moveTurnLanes = moveLaneTimesStatement('lanes')
+const moveSendLanes = moveLaneTimesStatement('send_lanes')
 
 /** $1 tenant, $2 how far in ms. What was to wait before the clock jumped comes early: it is told to wait again. */
 const moveCalls = nameStatement(
   'move_calls',
-  `update outbox set not_before = ${movedBackSql('not_before')}
+  `update outbox set not_before = ${timeMovedBackSql('not_before')}
    where tenant = $1 and settled_at is null and not_before > now() returning 1 as moved`,
 )
 
 const moveLimits = nameStatement(
   'move_limits',
   `update connection_limits set
-     not_before = case when not_before > now() then ${movedBackSql('not_before')} else not_before end,
-     spent_until = case when spent_until > now() then ${movedBackSql('spent_until')} else spent_until end
+     not_before = case when not_before > now() then ${timeMovedBackSql('not_before')} else not_before end,
+     spent_until = case when spent_until > now() then ${timeMovedBackSql('spent_until')} else spent_until end
    where tenant = $1 and (not_before > now() or spent_until > now()) returning 1 as moved`,
 )
 
 /** A timer that was set before the clock jumped is right as it stands. */
 const moveTimers = nameStatement(
   'move_timers',
-  `update timers set due_at = ${movedBackSql('due_at')}, created_at = now()
+  `update timers set due_at = ${timeMovedBackSql('due_at')}, created_at = now()
    where tenant = $1 and fired_at is null and created_at > now() + ${tolerated} returning 1 as moved`,
 )
 
 const moveAccountDeletions = nameStatement(
   'move_account_deletions',
-  `update account_deletions set due_at = ${movedBackSql('due_at')} where tenant = $1 and due_at > now() + ${tolerated} returning 1 as moved`,
+  `update account_deletions set due_at = ${timeMovedBackSql('due_at')} where tenant = $1 and due_at > now() + ${tolerated} returning 1 as moved`,
 )

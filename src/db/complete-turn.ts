@@ -3,11 +3,11 @@
 
 import { auditedMessages } from './audit.ts'
 import { historyEntrySql, instantNow, nameStatement } from './client.ts'
-import { freeConnectionSlot, freeGroupSlot } from './pairing-room.ts'
+import { freeConnectionPairingSlotSql, freeGroupPairingSlotSql } from './pairing-room.ts'
 import { notifyPayloadSql } from './resume-signal.ts'
 import { emptyLine } from './sessions.ts'
 import { endedTaskRecordSql } from './task-snapshot.ts'
-import { liveTurnCallsSql, turnCallsSql } from './turn-calls.ts'
+import { insertLiveTurnCallsSql, insertTurnCallsSql } from './turn-calls.ts'
 
 /** Most turns wait for nothing: they are spared the two tables. */
 const pauses = `
@@ -62,8 +62,8 @@ asking as materialized (
 ),
 -- Without a place no sender waits: the message goes back to the queue and is decided about anew, when it is seen that all are taken.
 slots as materialized (
-  select ${freeConnectionSlot(asker, 'a."perConnection"')} as on_connection,
-    ${freeGroupSlot(asker, 'a."perGroup"')} as in_group,
+  select ${freeConnectionPairingSlotSql(asker, 'a."perConnection"')} as on_connection,
+    ${freeGroupPairingSlotSql(asker, 'a."perGroup"')} as in_group,
     exists (select 1 from pairings p where p.tenant = a.tenant and p.connection = a.connection and p.agent = a.agent
       and p.subject = a.subject and p.status = 'pending') as is_there
   from asking a where a.id is not null and a."knownId" is null
@@ -235,29 +235,32 @@ from woken`
 
 export const completeTurnSql = nameStatement(
   'complete_turn',
-  completionSql({ extra: '', members, calls: turnCallsSql('') }),
+  completionSql({ extra: '', members, calls: insertTurnCallsSql('') }),
 )
 /** For a task that a caller waits for in this process: the caller is told as it stands now, and need not be read again. */
 export const completeTaskTurn = nameStatement(
   'complete_task_turn',
-  completionSql({ extra: '', members, calls: turnCallsSql(''), shown: `, ${endedTaskRecordSql} as task` }),
+  completionSql({ extra: '', members, calls: insertTurnCallsSql(''), shown: `, ${endedTaskRecordSql} as task` }),
 )
-export const pauseTurn = nameStatement('pause_turn', completionSql({ extra: pauses, members, calls: turnCallsSql('') }))
+export const pauseTurn = nameStatement(
+  'pause_turn',
+  completionSql({ extra: pauses, members, calls: insertTurnCallsSql('') }),
+)
 /** The same for turns that opened a live message. */
 export const completeLiveTurn = nameStatement(
   'complete_live_turn',
-  completionSql({ extra: '', members, calls: liveTurnCallsSql('') }),
+  completionSql({ extra: '', members, calls: insertLiveTurnCallsSql('') }),
 )
 export const pauseLiveTurn = nameStatement(
   'pause_live_turn',
-  completionSql({ extra: pauses, members, calls: liveTurnCallsSql('') }),
+  completionSql({ extra: pauses, members, calls: insertLiveTurnCallsSql('') }),
 )
 export const endAccessChallenge = nameStatement(
   'end_access_challenge_turn',
   completionSql({
     extra: accessChallengeSql,
     members: challengedMembersSql,
-    calls: turnCallsSql(` where ${isPaired}`),
+    calls: insertTurnCallsSql(` where ${isPaired}`),
   }),
 )
 

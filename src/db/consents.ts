@@ -43,7 +43,11 @@ export async function recordConsentCommand(
 }
 
 /** Whether all participants of a session have agreed; false without participants. */
-export async function isConsentGivenIn(db: Db, sessionId: string, operation: ConsentOperation): Promise<boolean> {
+export async function haveAllParticipantsConsented(
+  db: Db,
+  sessionId: string,
+  operation: ConsentOperation,
+): Promise<boolean> {
   const params = [db.tenant, sessionId, operation]
   const [row] = await db.query<{ people: number; agreed: number }>(agreedIn, params)
   return row !== undefined && row.people > 0 && row.agreed === row.people

@@ -11,10 +11,10 @@ import {
   erasePersonRecords,
   type Reach,
   type ReceiptStatements,
-  receiptStatements,
+  receiptErasureStatements,
 } from './erase-traces.ts'
 import { emptyLine } from './sessions.ts'
-import { platformThreadNameSql, sendersThreadPrefixSql } from './thread-names.ts'
+import { escapedSenderThreadPrefixSql, platformNamedThreadKeySql } from './thread-names.ts'
 
 /** What there was of a person, by kind. Receipts stay as empty rows, so that a redelivery is known. */
 export type ErasedCounts = {
@@ -112,15 +112,15 @@ type Walk = Pick<
 >
 
 /** Through conversations and receipts, as far as it reaches; `whom` is what the statements know them by. */
-export function createEraseSteps(
+export function createPersonErasureSteps(
   database: Database,
   tenant: string,
   reach: Reach,
   whom: (names: readonly string[]) => string,
 ): Walk {
-  const ask = conversationStatements(reach)
-  const eraseReceipts = createReceiptEraser(database, tenant, receiptStatements(reach))
-  const one = createCountQuery(database, tenant)
+  const ask = conversationErasureStatements(reach)
+  const eraseReceipts = createReceiptEraser(database, tenant, receiptErasureStatements(reach))
+  const one = createSingleRowQuery(database, tenant)
   return {
     async nextConversation(names, after) {
       const [row] = await database.query<{ id: string }>(ask.nextConversation, [tenant, whom(names), after])
@@ -171,7 +171,7 @@ function toReceiptPage({ last, looked, ...removed }: Page): ReceiptPage {
 }
 
 /** Asks for counts, which are always one row. */
-export function createCountQuery(
+export function createSingleRowQuery(
   database: Database,
   tenant: string,
 ): <Row>(asked: Statement, ...params: Param[]) => Promise<Row> {
@@ -183,7 +183,7 @@ export function createCountQuery(
 }
 
 export function createEraseStore(database: Database, tenant: string): EraseStore {
-  const one = createCountQuery(database, tenant)
+  const one = createSingleRowQuery(database, tenant)
   return {
     async namesOf(principal) {
       return (await database.query<{ name: string }>(namesOf, [tenant, principal])).map(({ name }) => name)
@@ -191,7 +191,7 @@ export function createEraseStore(database: Database, tenant: string): EraseStore
     count: (names) => one<PartialErasedCounts>(countPerson, storableJson(names)),
     countReceipts: async (names, after) =>
       toReceiptPage(await one<Page>(countReceiptPage, storableJson(names), after, pageRows)),
-    ...createEraseSteps(database, tenant, aPerson, storableJson),
+    ...createPersonErasureSteps(database, tenant, aPerson, storableJson),
     eraseOverheard: (names) => one<PartialErasedCounts>(erasePersonAmbient, storableJson(names)),
     erasePairings: (names) => one<PartialErasedCounts>(erasePersonPairings, storableJson(names)),
     eraseAttachments: (names) => one<PartialErasedCounts>(erasePersonAttachments, storableJson(names), eraseBatchSize),
@@ -211,14 +211,14 @@ export function createEraseStore(database: Database, tenant: string): EraseStore
 // conversation. What is left when a process dies in between is found again by the same names: those are erased last.
 
 /** `is_alone`: no other person takes part, and nothing there is to stay. */
-const isAloneSql = ({ isTheirs, isNewer }: Reach): string => `
+const isOnlyParticipantSql = ({ isTheirs, isNewer }: Reach): string => `
 scope as materialized (
   select not exists (select 1 from participants p where p.conversation_id = $3 and not ${isTheirs('p.subject')})
     and not ${isNewer} as is_alone
 )`
 
 /** `mine`: the turns that were theirs, with those that timers of theirs began. */
-const ownTurnsSql = (reach: Reach): string => `${isAloneSql(reach)},
+const turnsOfErasedPersonSql = (reach: Reach): string => `${isOnlyParticipantSql(reach)},
 begun as materialized (
   select t.id, s.origin from turns t join signals s on s.turn_id = t.id
   where t.tenant = $1 and t.conversation_id = $3 and t.kind = 'signal' and ${reach.isBegun}
@@ -247,7 +247,7 @@ select name from names order by name`,
 )
 
 /** $3 after which conversation, or null. */
-const nextConversation = ({ name, isTheirs, isHere }: Reach): Statement =>
+const nextConversationToEraseStatement = ({ name, isTheirs, isHere }: Reach): Statement =>
   nameStatement(
     `next_conversation_to_erase${name}`,
     `
@@ -278,11 +278,11 @@ order by l.connection, l.order_key for update`,
  * Ends what is in flight. A holder that is in the middle of a turn, or has claimed the lane and not yet opened one, loses
  * it: whatever it still wants to write is fenced off. The same for a worker that is sending.
  */
-const stopPersonStatement = (reach: Reach): Statement =>
+const stopWorkOfErasedPersonStatement = (reach: Reach): Statement =>
   nameStatement(
     `stop_erased${reach.name}`,
     `
-with recursive ${ownTurnsSql(reach)},
+with recursive ${turnsOfErasedPersonSql(reach)},
 lane as materialized (select l.turn_id, l.holder from lanes l where l.tenant = $1 and l.conversation_id = $3),
 queued as (
   update inbox x set state = 'refused', reason = 'forgotten', ended_at = now(), message = null, raw = null, reply_to = null
@@ -348,11 +348,11 @@ select (select count(*)::int from queued) + (select count(*)::int from members) 
   )
 
 /** $4 batch. Among the lines of others a line keeps its number: theirs, and what was answered to them alone, is emptied. */
-const erasePersonLines = (reach: Reach): Statement =>
+const erasePersonTranscriptStatement = (reach: Reach): Statement =>
   nameStatement(
     `erase_lines${reach.name}`,
     `
-with recursive ${ownTurnsSql(reach)},
+with recursive ${turnsOfErasedPersonSql(reach)},
 old as materialized (
   select m.session_id, m.seq from scope, sessions s join messages m on m.session_id = s.id
   where s.tenant = $1 and s.conversation_id = $3
@@ -379,21 +379,21 @@ select (select count(*)::int from gone) + (select count(*)::int from emptied) as
   )
 
 /** $4 batch. Before their logs: who appends to a log holds its run, so that nothing is written after it is gone. */
-const erasePersonRuns = (reach: Reach): Statement =>
+const erasePersonRunsStatement = (reach: Reach): Statement =>
   nameStatement(
     `erase_runs${reach.name}`,
     `
-with recursive ${ownTurnsSql(reach)},
+with recursive ${turnsOfErasedPersonSql(reach)},
 old as materialized (select r.id from mine join runs r on r.id = mine.id where r.status <> 'running' limit $4)
 delete from runs r using old where r.id = old.id returning 1 as gone`,
   )
 
 /** $4 batch. Turns with all that hangs on them; calls stay as receipts that say nothing. */
-const erasePersonTurns = (reach: Reach): Statement =>
+const erasePersonTurnsStatement = (reach: Reach): Statement =>
   nameStatement(
     `erase_turns${reach.name}`,
     `
-with recursive ${ownTurnsSql(reach)},
+with recursive ${turnsOfErasedPersonSql(reach)},
 old as materialized (
   select t.id from mine join turns t on t.id = mine.id
   where t.ended_at is not null and not exists (select 1 from runs r where r.id = t.id)
@@ -421,11 +421,11 @@ select (select count(*)::int from gone) as turns, (select count(*)::int from uns
  * The conversation is not found any more, by any name; the row that is left says nothing and is swept once no delivery that
  * was under way can still mean it. With others in it, it goes on without them.
  */
-const leaveConversationStatement = (reach: Reach): Statement =>
+const removePersonFromConversationStatement = (reach: Reach): Statement =>
   nameStatement(
     `erase_conversation${reach.name}`,
     `
-with ${isAloneSql(reach)},
+with ${isOnlyParticipantSql(reach)},
 idle as materialized (
   select c.id, c.connection, c.external_id, c.owner_subject, scope.is_alone from scope, conversations c
   where c.tenant = $1 and c.id = $3 and not ${reach.isNewer} and (not scope.is_alone or not exists (
@@ -446,7 +446,7 @@ unnamed as (delete from conversation_aliases a using idle where idle.is_alone an
 unsteered as (
   delete from thread_agents a using idle
   where idle.is_alone and a.tenant = $1 and a.connection = idle.connection
-    and a.external_id = ${platformThreadNameSql('idle.external_id')}
+    and a.external_id = ${platformNamedThreadKeySql('idle.external_id')}
 ),
 closed as (
   delete from sessions s using idle
@@ -467,7 +467,7 @@ shown as (
   update conversations c set
     -- Named as a thread that no platform verified and no person owns.
     external_id = case when idle.is_alone
-        or (c.owner_subject is not null and starts_with(c.external_id, ${sendersThreadPrefixSql('c.owner_subject')}))
+        or (c.owner_subject is not null and starts_with(c.external_id, ${escapedSenderThreadPrefixSql('c.owner_subject')}))
       then '~~erased ' || c.id else c.external_id end,
     owner_subject = case when idle.is_alone or ${reach.isTheirs('c.owner_subject')} then null else c.owner_subject end,
     reply_to = case when not idle.is_alone then (
@@ -484,13 +484,13 @@ export type ConversationStatements = Readonly<
   Record<'nextConversation' | 'stop' | 'forgetLines' | 'forgetRuns' | 'forgetTurns' | 'leave', Statement>
 >
 
-function conversationStatements(reach: Reach): ConversationStatements {
+function conversationErasureStatements(reach: Reach): ConversationStatements {
   return {
-    nextConversation: nextConversation(reach),
-    stop: stopPersonStatement(reach),
-    forgetLines: erasePersonLines(reach),
-    forgetRuns: erasePersonRuns(reach),
-    forgetTurns: erasePersonTurns(reach),
-    leave: leaveConversationStatement(reach),
+    nextConversation: nextConversationToEraseStatement(reach),
+    stop: stopWorkOfErasedPersonStatement(reach),
+    forgetLines: erasePersonTranscriptStatement(reach),
+    forgetRuns: erasePersonRunsStatement(reach),
+    forgetTurns: erasePersonTurnsStatement(reach),
+    leave: removePersonFromConversationStatement(reach),
   }
 }

@@ -1,7 +1,7 @@
 // What is left of a person once their conversations are erased: receipts, pairings, records, and every other row with their name.
 // $1 tenant, $2 the names they go by, as a JSON array.
 import { nameStatement, type Statement, unindexedColumnSql } from './client.ts'
-import { sendersThreadNamePrefixSql } from './thread-names.ts'
+import { senderNamedThreadPrefixSql } from './thread-names.ts'
 
 // How far an erasure reaches. The same in all: $1 tenant, $2 whom, as JSON; $3 the conversation where there is one.
 //
@@ -26,55 +26,55 @@ export type Reach = {
   readonly isBegun: string
 }
 
-const isNamedSubjectSql = (column: string): string =>
+const isSubjectToEraseSql = (column: string): string =>
   `${column} = any(array(select json_array_elements_text($2::text::json)))`
 
 export const aPerson: Reach = {
   name: '',
-  isTheirs: isNamedSubjectSql,
-  isSaid: (x) => `(${isNamedSubjectSql(`${x}.subject`)} or ${isNamedSubjectSql(`${x}.principal`)})`,
+  isTheirs: isSubjectToEraseSql,
+  isSaid: (x) => `(${isSubjectToEraseSql(`${x}.subject`)} or ${isSubjectToEraseSql(`${x}.principal`)})`,
   isNewer: 'false',
   isHere: 'true',
   own: `
 own as (
-  select t.id from turns t where t.tenant = $1 and t.conversation_id = $3 and ${isNamedSubjectSql('t.principal')}
+  select t.id from turns t where t.tenant = $1 and t.conversation_id = $3 and ${isSubjectToEraseSql('t.principal')}
 )`,
   // Those of timers name no person.
   isBegun: 't.principal is null',
 }
 
-const erasureFactSql = (name: string): string => `($2::text::json ->> '${name}')`
+const erasureJsonFieldSql = (name: string): string => `($2::text::json ->> '${name}')`
 /** SQL for what an address is: JSON of `AccountDeletion`. */
 export const leaver = {
-  subject: erasureFactSql('subject'),
-  connection: erasureFactSql('connection'),
-  at: `${erasureFactSql('at')}::timestamptz`,
+  subject: erasureJsonFieldSql('subject'),
+  connection: erasureJsonFieldSql('connection'),
+  at: `${erasureJsonFieldSql('at')}::timestamptz`,
 }
 
-const isAddressSql = (column: string): string => `${column} = ${leaver.subject}`
-const isSaidBeforeDeletionSql = (x: string): string =>
-  `(${x}.connection = ${leaver.connection} and ${isAddressSql(`${x}.subject`)} and ${x}.received_at <= ${leaver.at})`
-const isSaidAfterDeletionSql = (x: string): string =>
-  `(${isAddressSql(`${x}.subject`)} and ${x}.received_at > ${leaver.at})`
+const isSubjectOfDeletedAccountSql = (column: string): string => `${column} = ${leaver.subject}`
+const isReceivedBeforeAccountDeletionSql = (x: string): string =>
+  `(${x}.connection = ${leaver.connection} and ${isSubjectOfDeletedAccountSql(`${x}.subject`)} and ${x}.received_at <= ${leaver.at})`
+const isReceivedAfterAccountDeletionSql = (x: string): string =>
+  `(${isSubjectOfDeletedAccountSql(`${x}.subject`)} and ${x}.received_at > ${leaver.at})`
 
 export const anAddress: Reach = {
   name: '_of_address',
-  isTheirs: isAddressSql,
-  isSaid: isSaidBeforeDeletionSql,
+  isTheirs: isSubjectOfDeletedAccountSql,
+  isSaid: isReceivedBeforeAccountDeletionSql,
   isNewer: `(
-    exists (select 1 from inbox x where x.conversation_id = $3 and x.state = 'queued' and ${isSaidAfterDeletionSql('x')})
+    exists (select 1 from inbox x where x.conversation_id = $3 and x.state = 'queued' and ${isReceivedAfterAccountDeletionSql('x')})
     or exists (
       select 1 from turns t join inbox x on x.turn_id = t.id
-      where t.tenant = $1 and t.conversation_id = $3 and ${isSaidAfterDeletionSql('x')})
+      where t.tenant = $1 and t.conversation_id = $3 and ${isReceivedAfterAccountDeletionSql('x')})
     or exists (
       select 1 from pairings p join inbox x on x.pairing_id = p.id and x.state = 'held'
-      where p.tenant = $1 and p.connection = ${leaver.connection} and ${isAddressSql('p.subject')} and ${isSaidAfterDeletionSql('x')}))`,
+      where p.tenant = $1 and p.connection = ${leaver.connection} and ${isSubjectOfDeletedAccountSql('p.subject')} and ${isReceivedAfterAccountDeletionSql('x')}))`,
   isHere: `c.connection = ${leaver.connection}`,
   // By who wrote what they answer, since they run for the person an operator says that is. One that also answers another person, or
   // something later, stays. What is left of a turn that was split answers nothing: it is known by whom it ran for.
   own: `
 answering as materialized (
-  select t.id, t.kind, t.principal, count(x.id) as members, count(x.id) filter (where ${isSaidBeforeDeletionSql('x')}) as theirs,
+  select t.id, t.kind, t.principal, count(x.id) as members, count(x.id) filter (where ${isReceivedBeforeAccountDeletionSql('x')}) as theirs,
     count(x.id) filter (where x.subject is null) as nobodys
   from turns t left join inbox x on x.turn_id = t.id
   where t.tenant = $1 and t.conversation_id = $3 group by t.id
@@ -83,7 +83,7 @@ own as (
   select a.id from answering a where a.theirs > 0 and a.theirs + a.nobodys = a.members
   union
   select a.id from answering a
-  where a.members = 0 and a.kind <> 'signal' and (${isAddressSql('a.principal')} or a.principal in (
+  where a.members = 0 and a.kind <> 'signal' and (${isSubjectOfDeletedAccountSql('a.principal')} or a.principal in (
     select o.principal from answering o where o.theirs > 0 and o.theirs + o.nobodys = o.members))
 )`,
   isBegun: 'true',
@@ -150,7 +150,7 @@ called as (
 ),
 unsteered as (
   delete from thread_agents a using json_array_elements_text($2::text::json) n(name)
-  where a.tenant = $1 and starts_with(a.external_id, ${sendersThreadNamePrefixSql('n.name')})
+  where a.tenant = $1 and starts_with(a.external_id, ${senderNamedThreadPrefixSql('n.name')})
 ),
 stopped as (update runs r set cancelled_by = 'forgotten' where r.tenant = $1 and ${isTheirs('r.cancelled_by')})
 select (select count(*)::int from granted) as grants, (select count(*)::int from held) as tokens,
@@ -264,7 +264,7 @@ stray as materialized (
 page as materialized (select s.id, s.is_theirs from stray s order by s.id limit $4)`
 
 /** The same page. Lanes of what their arrivals were answered with, locked before anything is read, as the send worker does. */
-const lockAnswersStatement = (name: string, rows: string): Statement =>
+const lockProtocolReplyLanesStatement = (name: string, rows: string): Statement =>
   nameStatement(
     `lock_erased_answers${name}`,
     `
@@ -280,7 +280,7 @@ order by l.connection, l.order_key for update`,
  * The two hashes that tell a redelivery stay, and so do times, counts and the outcome. What the message brought goes with it,
  * whichever person it was stored for.
  */
-const forgetReceiptPage = (name: string, rows: string): Statement =>
+const eraseReceiptPageStatement = (name: string, rows: string): Statement =>
   nameStatement(
     `erase_receipt_page${name}`,
     `
@@ -324,14 +324,14 @@ select (select id from page order by id desc limit 1) as last, (select count(*):
 
 export type ReceiptStatements = Readonly<Record<'lockAnswers' | 'forgetReceiptPage', Statement>>
 
-const createReceiptStatements = (name: string, rows: string): ReceiptStatements => ({
-  lockAnswers: lockAnswersStatement(name, rows),
-  forgetReceiptPage: forgetReceiptPage(name, rows),
+const receiptErasureStatementsOverRows = (name: string, rows: string): ReceiptStatements => ({
+  lockAnswers: lockProtocolReplyLanesStatement(name, rows),
+  forgetReceiptPage: eraseReceiptPageStatement(name, rows),
 })
 
-export function receiptStatements(reach: Reach): ReceiptStatements {
-  return createReceiptStatements(reach.name, receiptPageSql(reach))
+export function receiptErasureStatements(reach: Reach): ReceiptStatements {
+  return receiptErasureStatementsOverRows(reach.name, receiptPageSql(reach))
 }
 
 /** $2 whom as `anAddress` has it. */
-export const strayStatements = createReceiptStatements('_of_stray', strayPage)
+export const strayStatements = receiptErasureStatementsOverRows('_of_stray', strayPage)

@@ -188,7 +188,7 @@ const overdueMsSql = (column: string, days: string): string =>
  * Heads of the indexes that the sweeper reads: how long each is beyond its time, negative where it is not. Placeholders for the
  * tenant, the days of content and the days of receipts.
  */
-export const overdueHeadsSql = (tenant: string, contentDays: string, receiptDays: string): string => `
+export const oldestRowsOverdueMsSql = (tenant: string, contentDays: string, receiptDays: string): string => `
   (select 'content' as what, ${overdueMsSql('ended_at', contentDays)} as ms from inbox
    where tenant = ${tenant} and ended_at is not null and (message is not null or raw is not null) order by ended_at limit 1)
   union all
@@ -205,7 +205,7 @@ export const overdueHeadsSql = (tenant: string, contentDays: string, receiptDays
 export const readOverdue = nameStatement(
   'read_overdue',
   `
-select what, ms from (${overdueHeadsSql('$1', '$2', '$3')}
+select what, ms from (${oldestRowsOverdueMsSql('$1', '$2', '$3')}
   union all
   (select 'transcripts', ${overdueMsSql('s.last_activity_at', '$2')} from sessions s
    where s.tenant = $1 and s.last_activity_at < now() - $2::float8 * interval '1 day'

@@ -93,7 +93,7 @@ order by g.id desc limit $4`,
 /** $1 tenant, $2 id. */
 const getGrant = nameStatement('get_grant', `select ${line} from grants g where g.tenant = $1 and g.id = $2`)
 
-const grantActSql = (action: string, actor: string): string => `
+const auditGrantChangeSql = (action: string, actor: string): string => `
 acted as (
   select d.tenant, '${action}' as action, d.effect || coalesce(' ' || d.role, '') as outcome, null as rule, d.subject,
     ${actor} as actor, null::jsonb as evidence, d.connection, d.agent, null::uuid as conversation_id, d.id::text as object_id
@@ -108,7 +108,7 @@ with written as (
   insert into grants (tenant, id, subject, effect, role, connection, agent, workspace_id, source, created_by, expires_at)
   values ($1, $2, $3, $4, $5, $6, $7, $8, 'operator', $9, now() + $10::float8 * interval '1 ms')
   returning *
-),${grantActSql('grant.add', 'd.created_by')}
+),${auditGrantChangeSql('grant.add', 'd.created_by')}
 select ${line} from written g`,
 )
 
@@ -119,6 +119,6 @@ const revokeGrantSql = nameStatement(
 with written as (
   update grants g set revoked_at = now(), revoked_by = $3 where g.tenant = $1 and g.id = $2 and g.revoked_at is null
   returning g.*
-),${grantActSql('grant.revoke', 'd.revoked_by')}
+),${auditGrantChangeSql('grant.revoke', 'd.revoked_by')}
 select ${line} from written g`,
 )

@@ -8,7 +8,7 @@
 // suspects  turns on which a process died, and that have not ended
 // lanes     conversations with work, and send lanes alike  timers   those that should have fired, at most 10 000 of them
 import { nameStatement } from './client.ts'
-import { overdueHeadsSql } from './expired-rows.ts'
+import { oldestRowsOverdueMsSql } from './expired-rows.ts'
 
 const laneState = `case when lease_until > now() then 'held' when lease_until is not null then 'expired'
   when next_at > now() then 'delayed' else 'due' end`
@@ -50,7 +50,7 @@ union all
 select 'stranger', connection, kind, '', messages, refused, null, null
 from stranger_usage where tenant = $1 and day = (now() at time zone 'UTC')::date
 union all
-select 'retention', '', what, '', 0, 0, ms, null from (${overdueHeadsSql('$1', '$2', '$3')}) heads where ms > 0`,
+select 'retention', '', what, '', 0, 0, ms, null from (${oldestRowsOverdueMsSql('$1', '$2', '$3')}) heads where ms > 0`,
 )
 
 /** $1 how many changes. Two replicas may fold at once: each takes what the other has not. */

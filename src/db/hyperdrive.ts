@@ -2,7 +2,7 @@
 // socket belongs to the invocation that opened it. No session settings: a pool in transaction mode keeps none.
 import postgres from 'postgres'
 import { type Database, type Failpoint, type Sql, toStorageError } from './client.ts'
-import { createSql, runTransaction } from './postgres.ts'
+import { runTransaction, wrapPostgresClient } from './postgres.ts'
 
 const acceptDeadlineMs = 2_000
 
@@ -21,7 +21,7 @@ export function openHyperdrive(options: HyperdriveOptions): Database {
     prepare: true,
     fetch_types: false,
   })
-  const sql = createSql(() => client, options.failpoint)
+  const sql = wrapPostgresClient(() => client, options.failpoint)
   return {
     // Gateways on Node may share the database, and they listen.
     isShared: true,

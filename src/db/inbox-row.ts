@@ -13,84 +13,84 @@ type Held<Of extends Columns> = { readonly [Name in keyof Of]: Of[Name] extends 
 /** What is not said is not sent, and null to the statement: every byte is parsed. */
 type HeldIfSaid<Of extends Columns> = { readonly [Name in keyof Of]?: Held<Of>[Name] | undefined }
 
-function sqlColumn<Value = string>(sqlType: string): Column<Value> {
+function typedSqlColumn<Value = string>(sqlType: string): Column<Value> {
   // The second type is for the compiler alone.
   return sqlType as Column<Value>
 }
 
 const saidColumns = {
-  id: sqlColumn('uuid'),
-  tenant: sqlColumn('text'),
-  connection: sqlColumn('text'),
-  agent: sqlColumn('text'),
-  kind: sqlColumn('text'),
+  id: typedSqlColumn('uuid'),
+  tenant: typedSqlColumn('text'),
+  connection: typedSqlColumn('text'),
+  agent: typedSqlColumn('text'),
+  kind: typedSqlColumn('text'),
   /** Only `queued` rows enter a lane. `refused`: nothing proves who sent it, and no caller waits to be told. */
-  state: sqlColumn<'queued' | 'ignored' | 'dead' | 'refused'>('text'),
+  state: typedSqlColumn<'queued' | 'ignored' | 'dead' | 'refused'>('text'),
   /** Everything that makes the message this message; stored as a hash. */
-  dedupe: sqlColumn('text'),
+  dedupe: typedSqlColumn('text'),
   /** Everything the message says; the same id saying something else is another message. */
-  content: sqlColumn('text'),
-  event: sqlColumn<'new' | 'edit' | 'delete'>('text'),
-  bytes: sqlColumn<number>('int'),
-  horizonMs: sqlColumn<number>('float8'),
-  traceId: sqlColumn('text'),
-  candidates: sqlColumn<readonly string[]>('json'),
-  platformVerified: sqlColumn<boolean>('boolean'),
-  newThreadKey: sqlColumn('text'),
+  content: typedSqlColumn('text'),
+  event: typedSqlColumn<'new' | 'edit' | 'delete'>('text'),
+  bytes: typedSqlColumn<number>('int'),
+  horizonMs: typedSqlColumn<number>('float8'),
+  traceId: typedSqlColumn('text'),
+  candidates: typedSqlColumn<readonly string[]>('json'),
+  platformVerified: typedSqlColumn<boolean>('boolean'),
+  newThreadKey: typedSqlColumn('text'),
   /** Deliveries of the same message that wait beside it and share its outcome. */
-  copies: sqlColumn<number>('int'),
+  copies: typedSqlColumn<number>('int'),
   /** Id for the conversation, should this message open one. */
-  conversationId: sqlColumn('uuid'),
+  conversationId: typedSqlColumn('uuid'),
 }
 
 const optionalColumns = {
-  reason: sqlColumn('text'),
-  recipient: sqlColumn('text'),
-  subject: sqlColumn('text'),
-  mustReplyIndividually: sqlColumn('text'),
-  messageId: sqlColumn('text'),
-  deliveryId: sqlColumn('text'),
-  editOf: sqlColumn('text'),
-  message: sqlColumn<JsonObject>('jsonb'),
-  raw: sqlColumn<JsonObject>('jsonb'),
-  replyTo: sqlColumn<JsonObject>('jsonb'),
-  platformAt: sqlColumn('timestamptz'),
-  replyToken: sqlColumn('text'),
-  isExclusive: sqlColumn<boolean>('boolean'),
+  reason: typedSqlColumn('text'),
+  recipient: typedSqlColumn('text'),
+  subject: typedSqlColumn('text'),
+  mustReplyIndividually: typedSqlColumn('text'),
+  messageId: typedSqlColumn('text'),
+  deliveryId: typedSqlColumn('text'),
+  editOf: typedSqlColumn('text'),
+  message: typedSqlColumn<JsonObject>('jsonb'),
+  raw: typedSqlColumn<JsonObject>('jsonb'),
+  replyTo: typedSqlColumn<JsonObject>('jsonb'),
+  platformAt: typedSqlColumn('timestamptz'),
+  replyToken: typedSqlColumn('text'),
+  isExclusive: typedSqlColumn<boolean>('boolean'),
   /** A command for the gateway, in the conversation beside its conversation. */
-  isControl: sqlColumn<boolean>('boolean'),
+  isControl: typedSqlColumn<boolean>('boolean'),
   /** How long its conversation waits for what belongs to it. */
-  debounceMs: sqlColumn<number>('float8'),
+  debounceMs: typedSqlColumn<number>('float8'),
   /** Not said where one agent alone answers. */
-  routing: sqlColumn<DraftRouting>('jsonb'),
+  routing: typedSqlColumn<DraftRouting>('jsonb'),
 }
 
 export const rowColumns = { ...saidColumns, ...optionalColumns }
 
 /** What only some channels and callers say; the statement without them is the shorter one. */
 export const moreColumns = {
-  task: sqlColumn<DraftTask>('json'),
+  task: typedSqlColumn<DraftTask>('json'),
   /** Names under which its conversation is found from now on, too. */
-  aliases: sqlColumn<readonly string[]>('json'),
+  aliases: typedSqlColumn<readonly string[]>('json'),
   /** Ids of what was kept of it before it was stored, to be kept as long as it is. */
-  rawBlobs: sqlColumn<readonly string[]>('json'),
+  rawBlobs: typedSqlColumn<readonly string[]>('json'),
   /** Of what we sent: that it came back. */
-  bounce: sqlColumn<Bounce>('json'),
+  bounce: typedSqlColumn<Bounce>('json'),
   /** What it changes in the channel's records. */
-  recordWrites: sqlColumn<readonly RecordWrite[]>('json'),
+  recordWrites: typedSqlColumn<readonly RecordWrite[]>('json'),
   /** What its protocol answers, each with the id of its delivery. */
-  protocolReplies: sqlColumn<readonly (ProtocolReply & { readonly id: string })[]>('json'),
+  protocolReplies: typedSqlColumn<readonly (ProtocolReply & { readonly id: string })[]>('json'),
   /** Deliveries whose order key begins so are not to leave any more. */
-  cancelPending: sqlColumn('text'),
+  cancelPending: typedSqlColumn('text'),
   /** Its sender has left: what they said until now is to be erased. */
-  isAccountDeleted: sqlColumn<boolean>('boolean'),
+  isAccountDeleted: typedSqlColumn<boolean>('boolean'),
 }
 
 export const claimColumns = {
   /** Proofs that count once, claimed with it. */
-  once: sqlColumn<readonly OnceClaim[]>('json'),
+  once: typedSqlColumn<readonly OnceClaim[]>('json'),
   /** The event that claims them where it is not this one: what came together shares its proofs. */
-  eventId: sqlColumn('uuid'),
+  eventId: typedSqlColumn('uuid'),
 }
 
 /** One inbound event on its way into the inbox. */

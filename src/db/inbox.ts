@@ -41,8 +41,12 @@ const claimNames = Object.keys(claimColumns) as readonly (keyof InboxDraft)[]
 /** Stores what came together. One statement, one commit; outcomes in the order of the drafts. */
 export type AcceptDrafts = (drafts: readonly InboxDraft[]) => Promise<readonly InboxOutcome[]>
 
-export async function storeDrafts(db: Db, drafts: readonly InboxDraft[]): Promise<readonly InboxOutcome[]> {
-  const statement = saysAny(drafts, moreNames) ? acceptWithMore : saysAny(drafts, claimNames) ? acceptOnce : accept
+export async function storeInboxDrafts(db: Db, drafts: readonly InboxDraft[]): Promise<readonly InboxOutcome[]> {
+  const statement = hasAnyDraftField(drafts, moreNames)
+    ? acceptWithMore
+    : hasAnyDraftField(drafts, claimNames)
+      ? acceptOnce
+      : accept
   const rows = await db.accepting.query<AcceptRow>(statement, [
     storableJson(drafts.map((draft, ord) => ({ ...draft, ord }))),
     db.isShared,
@@ -56,7 +60,7 @@ export async function storeDrafts(db: Db, drafts: readonly InboxDraft[]): Promis
 }
 
 /** Whether a draft says anything of these columns. */
-function saysAny(drafts: readonly InboxDraft[], names: readonly (keyof InboxDraft)[]): boolean {
+function hasAnyDraftField(drafts: readonly InboxDraft[], names: readonly (keyof InboxDraft)[]): boolean {
   for (const draft of drafts) for (const name of names) if (draft[name] !== undefined) return true
   return false
 }

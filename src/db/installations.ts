@@ -27,7 +27,7 @@ export function createInstallations(
   { tenant, connection, agent, seal }: InstallationOptions,
 ): Installations {
   const sealContextForAccount = (account: string): string => JSON.stringify([tenant, connection, account])
-  const openInstallation = async ({ account, status, kept }: Row): Promise<Installation> => {
+  const decryptInstallation = async ({ account, status, kept }: Row): Promise<Installation> => {
     const sealed = kept?.sealed ?? null
     const credentials: JsonObject =
       sealed === null ? {} : JSON.parse(await seal.open(sealed, sealContextForAccount(account)))
@@ -36,7 +36,7 @@ export function createInstallations(
   return {
     async find(account) {
       const [row] = await database.query<Row>(findInstallation, [tenant, connection, account])
-      return row === undefined ? undefined : openInstallation(row)
+      return row === undefined ? undefined : decryptInstallation(row)
     },
     async save({ account, credentials, facts, status }) {
       const sealed = await seal.close(JSON.stringify(credentials), sealContextForAccount(account))
@@ -48,7 +48,7 @@ export function createInstallations(
     },
     async list() {
       const rows = await database.query<Row>(listInstallations, [tenant, connection])
-      return Promise.all(rows.map(openInstallation))
+      return Promise.all(rows.map(decryptInstallation))
     },
   }
 }

@@ -96,7 +96,7 @@ export function createJournalStore(db: Db): JournalStore {
   return {
     async begin(at, { isIdempotent, label }) {
       const rows = await db.query<BeginRow>(beginStep, [...fencedStepParams(at), at.turnId, isIdempotent, label])
-      return readBegunStepState(rows[0], isIdempotent)
+      return stepStateFromBeginRow(rows[0], isIdempotent)
     },
     async finish(at, end) {
       const [row] = await db.query<{ ended: number }>(finishStep, [...fencedStepParams(at), ...stepEndParams(end)])
@@ -122,7 +122,7 @@ function stepEndParams(end: StepEnd): readonly Param[] {
   return end.state === 'finished' ? [end.state, JSON.stringify(end.result), null] : [end.state, null, end.error]
 }
 
-function readBegunStepState(row: BeginRow | undefined, isIdempotent: boolean): StepState {
+function stepStateFromBeginRow(row: BeginRow | undefined, isIdempotent: boolean): StepState {
   if (row === undefined || row.held === 0) return { kind: 'lease_lost' }
   if (row.begun > 0) return { kind: 'run' }
   if (row.state === 'finished') return { kind: 'finished', result: row.result }

@@ -3,7 +3,7 @@ import type { KnownPeople } from '../contract/channel.ts'
 import { knowsSubject } from './account-deletions.ts'
 import { type Database, nameStatement } from './client.ts'
 
-export function createKnownPeople(
+export function createKnownSenderLookup(
   database: Database,
   { tenant, connection }: { readonly tenant: string; readonly connection: string },
 ): KnownPeople {
@@ -36,7 +36,7 @@ export const wasAnsweredSql = (tenant: string, connection: string, subject: stri
     where a.tenant = ${tenant} and a.connection = ${connection} and a.subject = ${subject} and a.state = 'answered')`
 
 /** SQL: whether a grant or a pairing lets the subject in, by itself or as the person it is linked to. */
-const isGrantedSql = (tenant: string, connection: string, subject: string): string => `exists (
+const isSenderGrantedOrPairedSql = (tenant: string, connection: string, subject: string): string => `exists (
     select 1 from grants g
     where g.tenant = ${tenant} and g.revoked_at is null and g.effect = 'allow' and (g.expires_at is null or g.expires_at > now())
       and (g.connection is null or g.connection = ${connection})
@@ -46,5 +46,5 @@ const isGrantedSql = (tenant: string, connection: string, subject: string): stri
 /** $1 tenant, $2 connection, $3 subject. */
 const isKnownPerson = nameStatement(
   'is_known_person',
-  `select ${isGrantedSql('$1', '$2', '$3')} or ${wasAnsweredSql('$1', '$2', '$3')} as "isKnown"`,
+  `select ${isSenderGrantedOrPairedSql('$1', '$2', '$3')} or ${wasAnsweredSql('$1', '$2', '$3')} as "isKnown"`,
 )

@@ -46,7 +46,7 @@ export async function applyMigrations(
 }
 
 /** When the migrations of this release were made. */
-export function knownMigrations(folder: string): readonly number[] {
+export function readMigrationTimes(folder: string): readonly number[] {
   return readMigrationFiles({ migrationsFolder: folder }).map((file) => file.folderMillis)
 }
 

@@ -5,9 +5,9 @@
 import { ambientContextSql } from './ambient-context.ts'
 import { auditedMessages } from './audit.ts'
 import { historyEntrySql, instantNow, nameStatement, rowVersion } from './client.ts'
-import { inheritedCrashesSql } from './suspect-turns.ts'
-import { platformThreadNameSql, sendersThreadNamePrefixSql } from './thread-names.ts'
-import { liveTurnCallsSql, turnCallsSql } from './turn-calls.ts'
+import { crashesOfSplitParentSql } from './suspect-turns.ts'
+import { platformNamedThreadKeySql, senderNamedThreadPrefixSql } from './thread-names.ts'
+import { insertLiveTurnCallsSql, insertTurnCallsSql } from './turn-calls.ts'
 
 const lane = `lane as materialized (
   select conversation_id, tenant from lanes where conversation_id = $1 and holder = $2 and epoch = $3 for update)`
@@ -16,7 +16,7 @@ const lane = `lane as materialized (
  * The queued rows with the ids in a JSON parameter, worded so that only the primary key can serve. A plan made for empty
  * tables would read every waiting row of every lane: with 10 000 of them each turn anywhere opened 16 ms later.
  */
-const isWaitingRowSql = (rows: string): string =>
+const isQueuedInboxRowSql = (rows: string): string =>
   `x.id = any(array(select (e ->> 'id')::uuid from json_array_elements(${rows}::text::json) e)) and x.state || '' = 'queued'`
 
 /** By whom a run is stopped whose task was cancelled before it began. */
@@ -85,24 +85,24 @@ taken as (
     access_rule = m."accessRule"
   from given g, json_to_recordset($6::text::json) as m(
     id uuid, ord int, principal text, "accessRule" text, subject text, evidence jsonb)
-  where x.id = m.id and ${isWaitingRowSql('$6')} and g.id is not null
+  where x.id = m.id and ${isQueuedInboxRowSql('$6')} and g.id is not null
   returning x.id, x.tenant, x.connection, x.agent, x.conversation_id, x.trace_id, m."accessRule", m.subject, m.evidence, g.kind,
     x.subject as sender
 ),
 -- An admitted sender chooses for all people of the thread which agent it talks with; until then the choice counted for that sender alone.
 turned as (
   insert into thread_agents (tenant, connection, external_id, agent, updated_at)
-  select c.tenant, c.connection, ${platformThreadNameSql('c.external_id')}, c.agent, said.at
+  select c.tenant, c.connection, ${platformNamedThreadKeySql('c.external_id')}, c.agent, said.at
   from conversations c cross join lateral (
     select o.updated_at as at from taken t cross join lateral (
       select o.updated_at from thread_agents o
       where o.tenant = c.tenant and o.connection = c.connection and o.agent = c.agent
-        and o.external_id = ${sendersThreadNamePrefixSql('t.sender')} || c.external_id
+        and o.external_id = ${senderNamedThreadPrefixSql('t.sender')} || c.external_id
       limit 1) o
     where t.kind = 'messages' order by o.updated_at desc limit 1) said
   where c.id = $1 and not exists (
     select 1 from thread_agents k
-    where k.tenant = c.tenant and k.connection = c.connection and k.external_id = ${platformThreadNameSql('c.external_id')}
+    where k.tenant = c.tenant and k.connection = c.connection and k.external_id = ${platformNamedThreadKeySql('c.external_id')}
       and k.updated_at >= said.at)
   on conflict (tenant, connection, external_id) do update set agent = excluded.agent, updated_at = excluded.updated_at
   where thread_agents.updated_at < excluded.updated_at
@@ -126,7 +126,7 @@ settled as (
   update inbox x set state = d.state, reason = d.reason, ended_at = case when d.state <> 'held' then now() end,
     access_rule = d."accessRule", pairing_id = d."pairingId"${rooms.emptied}
   from disposed d
-  where x.id = d.id and ${isWaitingRowSql('$5')} and (d.state <> 'held' or d."pairingId" in (select id from undecided))
+  where x.id = d.id and ${isQueuedInboxRowSql('$5')} and (d.state <> 'held' or d."pairingId" in (select id from undecided))
   returning x.id, x.tenant, x.connection, x.agent, x.conversation_id, x.trace_id, x.edit_of, x.subject, x.event, d.tombstone,
     d.state, d.reason, d."accessRule", d.subject as shown, d.evidence${rooms.settled}
 ),${rooms.overhears}
@@ -147,7 +147,7 @@ turn as (
   select g.id, c.tenant, c.connection, c.id, g."sessionId", c.agent, g.kind, 'running', g.attempt, $3, ${rowVersion},
     g."parentTurn", b.journal_turn, coalesce(b.view, (select view from shown)), g.principal, g."runId",
     now() + g."deadlineMs" * interval '1 ms', g."traceId", k.id, k.place,
-    ${inheritedCrashesSql('g."parentTurn"')}
+    ${crashesOfSplitParentSql('g."parentTurn"')}
   from given g join conversations c on c.id = $1 left join task k on true left join before b on true where g.id is not null
 ),
 begun as (
@@ -258,9 +258,9 @@ freed as (
 )
 select count(*)::int as held from turn`
 
-export const splitTurnSql = nameStatement('split_turn', buildSplitTurnSql(turnCallsSql('')))
+export const splitTurnSql = nameStatement('split_turn', buildSplitTurnSql(insertTurnCallsSql('')))
 /** The same for a turn that opened a live message. */
-export const splitLiveTurn = nameStatement('split_live_turn', buildSplitTurnSql(liveTurnCallsSql('')))
+export const splitLiveTurn = nameStatement('split_live_turn', buildSplitTurnSql(insertLiveTurnCallsSql('')))
 
 /**
  * $4 delay in ms, $5 cause, $6 code. The turn stays open; only a failure counts against it. A holder that never began the

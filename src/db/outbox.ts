@@ -6,22 +6,22 @@ import {
   type Db,
   historyEntrySql,
   historyTimeSql,
-  isReadableSql,
+  isRowVersionReadableSql,
   nameStatement,
   type Param,
-  readableRows,
   rowVersion,
   storableJson,
+  takeReadableRows,
 } from './client.ts'
 import {
   isCallSettledSql,
+  isDecisionAlreadyShownSql,
   isQuestionOpenSql,
-  isShownDecidedSql,
-  memberStateSql,
+  messageStateAfterTurnSql,
   questionDecided,
-  questionSql,
+  questionStateJsonSql,
 } from './questions.ts'
-import { mayTakeOver } from './take-over.ts'
+import { mayTakeOverLeaseSql } from './take-over.ts'
 
 type SendHold = {
   readonly tenant: string
@@ -141,7 +141,7 @@ export async function claimSends(
     ? db.query<ClaimedLane>(claimSendsSql, params)
     : db.query<ClaimedLane>(claimOtherSends, [...params, storableJson(full)]))
   const held: HeldSendLane[] = []
-  for (const lane of lanes) held.push({ ...lane, calls: readableRows(lane.calls) })
+  for (const lane of lanes) held.push({ ...lane, calls: takeReadableRows(lane.calls) })
   return held
 }
 
@@ -164,7 +164,7 @@ export async function startSend(
   } = {},
 ): Promise<StartResult> {
   // A second start would be rejected by the limit that the first one used up.
-  if (isRepeat && (await findUncertainCall(db, hold, call))?.state === 'sending') return { kind: 'started' }
+  if (isRepeat && (await findCallBegunUnderLease(db, hold, call))?.state === 'sending') return { kind: 'started' }
   const buckets = [...rateLimitParams(limits.connection), ...rateLimitParams(limits.conversation)]
   const params = [...sendFenceParams(db, hold), call.id, ...buckets, place ?? hold.orderKey, mustBeAsked]
   const [row] = await db.query<StartRow>(startSendSql, params)
@@ -183,7 +183,7 @@ export async function settleSend(
   settlement: Settlement,
   isRepeat: boolean = false,
 ): Promise<SettleResult> {
-  const stored = isRepeat ? await findUncertainCall(db, hold, call) : undefined
+  const stored = isRepeat ? await findCallBegunUnderLease(db, hold, call) : undefined
   if (stored !== undefined && stored.state !== 'sending')
     return !stored.isSettled && stored.reason === 'decided_meanwhile' ? 'late' : 'settled'
   const params = [...sendFenceParams(db, hold), call.id, storableJson(settlement)]
@@ -196,7 +196,7 @@ export async function releaseSendLane(db: Db, hold: SendHold, delayMs: number): 
   return (await db.query(releaseSend, [...sendFenceParams(db, hold), delayMs])).length > 0
 }
 
-export function repairSendLane(db: Db, hold: SendHold): Promise<boolean> {
+export function recountSendLanePending(db: Db, hold: SendHold): Promise<boolean> {
   return db.transaction(async (sql) => {
     const [lane] = await sql.query<{ pending: number }>(lockSendLane, sendFenceParams(db, hold))
     if (lane === undefined) return false
@@ -207,7 +207,7 @@ export function repairSendLane(db: Db, hold: SendHold): Promise<boolean> {
 }
 
 /** Undefined: this hold has not begun it. */
-async function findUncertainCall(db: Db, hold: SendHold, { id }: OpenCall): Promise<StandingRow | undefined> {
+async function findCallBegunUnderLease(db: Db, hold: SendHold, { id }: OpenCall): Promise<StandingRow | undefined> {
   const [row] = await db.query<StandingRow>(callUnder, [hold.tenant, id, hold.epoch])
   return row
 }
@@ -240,8 +240,8 @@ const nextVersion = `(
 const claimSendLanesSql = (condition = ''): string => `
 with free as materialized (
   select l.tenant, l.connection, l.order_key from send_lanes l
-  where l.tenant = $5 and l.pending > 0 and l.next_at <= now() and (l.lease_until is null or (l.lease_until < now() and ${mayTakeOver('$6', '$7')}))
-    and ${isReadableSql(nextVersion)}${condition}
+  where l.tenant = $5 and l.pending > 0 and l.next_at <= now() and (l.lease_until is null or (l.lease_until < now() and ${mayTakeOverLeaseSql('$6', '$7')}))
+    and ${isRowVersionReadableSql(nextVersion)}${condition}
   order by l.next_at limit $1 for update skip locked
 ),
 held as (
@@ -263,7 +263,7 @@ select h.tenant, h.connection, h.order_key as "orderKey", h.epoch::float8 as epo
       case when o.live_reference is not null then (
         select p.vendor_id from outbox p where p.origin = o.origin and p.ordinal = 0 and p.purpose = 'live'
           and p.state = 'delivered') end as "liveReference",
-      o.vendor_id as "vendorId", ${questionSql('o')} as question
+      o.vendor_id as "vendorId", ${questionStateJsonSql('o')} as question
     from outbox o
     where o.tenant = h.tenant and o.connection = h.connection and o.order_key = h.order_key and o.settled_at is null
     order by o.seq limit $4) w), '[]') as calls
@@ -342,7 +342,7 @@ with ${lane},
 told as materialized (
   select s.*, coalesce(s."maySayOutcome", false) and exists (
     select 1 from outbox o where o.id = $6 and o.vendor_id is null and o.question is not null and not ${isQuestionOpenSql('o')}
-      and not ${isShownDecidedSql('o', 's."vendorId"')}) as is_late
+      and not ${isDecisionAlreadyShownSql('o', 's."vendorId"')}) as is_late
   from lane, json_to_record($7::text::json) as s(
     state text, "isFinal" boolean, reason text, "vendorId" text, name text, "retryInMs" float8, pause json, "maybeRepeat" boolean,
     "cancelLater" boolean, notice json, "inboxReason" text, "maySayOutcome" boolean)
@@ -428,7 +428,7 @@ ended as (
   returning t.id, f.state, f.reason
 ),
 members as (
-  update inbox x set ended_at = now(), reason = e.reason, state = ${memberStateSql('x', 'e')}
+  update inbox x set ended_at = now(), reason = e.reason, state = ${messageStateAfterTurnSql('x', 'e')}
   from ended e where x.turn_id = e.id and x.state = 'in_turn'
 )
 select count(*)::int as settled, coalesce(bool_or(g.reason = 'decided_meanwhile'), false) as "isLate" from settled, given g`,

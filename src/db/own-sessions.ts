@@ -11,15 +11,15 @@ const clients = 3
 const patienceMs = 15_000
 
 /** Throws with a remedy where two statements of one connection may run in two sessions. */
-export async function requireOwnSessions(databaseUrl: string): Promise<void> {
+export async function requireSessionPerConnection(databaseUrl: string): Promise<void> {
   const { url, ...socket } = splitSocketPath(databaseUrl)
   const options = { ...socket, max: 1, onnotice: () => {}, connect_timeout: 5, fetch_types: false } as const
   const opened = Array.from({ length: clients }, () => postgres(url, options))
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(() => late.reject(tooFewConnectionsError()), patienceMs)
   try {
-    const areOwn = await Promise.race([areSessionsOwn(opened), late.promise])
-    if (!areOwn) throw sharedSessionsError()
+    const areOwn = await Promise.race([hasEachClientItsOwnSession(opened), late.promise])
+    if (!areOwn) throw transactionPoolerError()
   } catch (error) {
     throw error instanceof GatewayError ? error : connectionFailedError(databaseUrl, error)
   } finally {
@@ -28,7 +28,7 @@ export async function requireOwnSessions(databaseUrl: string): Promise<void> {
   }
 }
 
-async function areSessionsOwn(opened: readonly PostgresClient[]): Promise<boolean> {
+async function hasEachClientItsOwnSession(opened: readonly PostgresClient[]): Promise<boolean> {
   for (let round = 0; round < rounds; round += 1) {
     const marks = opened.map((client, index) => ({ client, mark: `${round}.${index}` }))
     for (const { client, mark } of marks) await client.unsafe(`select set_config('parley.session', '${mark}', false)`)
@@ -73,7 +73,7 @@ function connectionFailedError(databaseUrl: string, error: unknown): GatewayErro
   )
 }
 
-function sharedSessionsError(): GatewayError {
+function transactionPoolerError(): GatewayError {
   const remedy = 'set the direct address of the database, or that of a pooler in session mode (docs/operating.md)'
   return new GatewayError(
     'config_invalid',

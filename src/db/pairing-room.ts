@@ -7,7 +7,7 @@ import { nameStatement } from './client.ts'
 
 type Waiting = { readonly tenant: string; readonly connection: string; readonly group: string }
 
-const freePlacesSql = (
+const findFreeSlotSql = (
   limit: string,
   taken: string,
   first = '',
@@ -18,11 +18,11 @@ const freePlacesSql = (
  * SQL: a free slot on the connection, or null. Any of them, so that two who ask at once seldom ask for the same. The last fifth is
  * kept for groups of which no sender waits yet, and used when the others are taken: a few domains alone cannot fill it.
  */
-export function freeConnectionSlot({ tenant, connection, group }: Waiting, limit: string): string {
+export function freeConnectionPairingSlotSql({ tenant, connection, group }: Waiting, limit: string): string {
   const waits = `p.tenant = ${tenant} and p.connection = ${connection} and p.status = 'pending'`
   const usual = `ceil(${limit} * 0.8)`
   const isKnown = `exists (select 1 from pairings p where ${waits} and p.sender_group = ${group})`
-  return freePlacesSql(
+  return findFreeSlotSql(
     `(case when ${isKnown} then ${usual} else ${limit} end)`,
     `${waits} and p.connection_slot`,
     `s.n > ${usual}, `,
@@ -30,14 +30,14 @@ export function freeConnectionSlot({ tenant, connection, group }: Waiting, limit
 }
 
 /** SQL: the same in a group of senders. */
-export function freeGroupSlot({ tenant, connection, group }: Waiting, limit: string): string {
+export function freeGroupPairingSlotSql({ tenant, connection, group }: Waiting, limit: string): string {
   const waits = `p.tenant = ${tenant} and p.connection = ${connection} and p.status = 'pending'`
-  return freePlacesSql(limit, `${waits} and p.sender_group = ${group} and p.group_slot`)
+  return findFreeSlotSql(limit, `${waits} and p.sender_group = ${group} and p.group_slot`)
 }
 
 const place = { tenant: '$1', connection: '$2', group: '$3' }
-const connectionSlot = freeConnectionSlot(place, '$4::int')
-const groupSlot = freeGroupSlot(place, '$5::int')
+const connectionSlot = freeConnectionPairingSlotSql(place, '$4::int')
+const groupSlot = freeGroupPairingSlotSql(place, '$5::int')
 
 /**
  * $1 tenant, $2 connection, $3 group or null, $4 and $5 how many may wait on the connection and in the group, $6 agent, $7

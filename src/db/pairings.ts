@@ -93,7 +93,7 @@ export function listPairingGroups(db: Db): Promise<readonly PairingGroup[]> {
 }
 
 /** Whether one more may wait; where not, the message is counted. The commit that makes the pairing has the last word. */
-export async function checkPairingRoom(
+export async function checkFreePairingSlot(
   db: Db,
   { connection, group, perConnection, perGroup, agent, conversationId, inboxId, traceId }: PairingAsk,
 ): Promise<PairingRoom> {
@@ -132,7 +132,7 @@ async function decidePairingByCode(db: Db, code: string, verdict: readonly Param
   const pairing = decided ?? (await findPairing(db, code))
   if (pairing === undefined) return { kind: 'unknown' }
   // Also when another operator decided: that process may have died before this.
-  const messages = await settlePairing(db, pairing.id)
+  const messages = await settleHeldMessagesOfPairing(db, pairing.id)
   return decided === undefined ? { kind: 'late', pairing } : { kind: 'decided', pairing, messages }
 }
 
@@ -140,12 +140,12 @@ async function decidePairingByCode(db: Db, code: string, verdict: readonly Param
 export async function settlePairingsOfPerson(database: Database, tenant: string, subject: string): Promise<number> {
   const decided = await database.query<{ id: string }>(decideKnownPairings, [tenant, subject, perRound])
   let messages = 0
-  for (const { id } of decided) messages += await settlePairing(database, id)
+  for (const { id } of decided) messages += await settleHeldMessagesOfPairing(database, id)
   return messages
 }
 
 /** The sweeper's round: what has run out, what was settled in another way, and what a dead process left half done. */
-export async function sweepPairings(database: Database, tenant: string): Promise<number> {
+export async function expireAndSettlePairings(database: Database, tenant: string): Promise<number> {
   await database.query(expirePairings, [perRound, tenant])
   await database.query(decideKnownPairings, [tenant, null, perRound])
   await database.query(deletePairingOverflows, [tenant])
@@ -154,7 +154,7 @@ export async function sweepPairings(database: Database, tenant: string): Promise
   )
 }
 
-async function settlePairing(database: Database, id: string): Promise<number> {
+async function settleHeldMessagesOfPairing(database: Database, id: string): Promise<number> {
   return countSettledMessages(await database.query<Settled>(settlePairedMessages, [maxMessages, database.isShared, id]))
 }
 
@@ -173,7 +173,7 @@ const isHeldForPairingSql = (pairing: string): string => `exists (
       select 1 from inbox y where y.pairing_id = ${pairing} and y.state = 'held' and y.event = 'new' and not exists (
         select 1 from inbox w where w.pairing_id = y.pairing_id and w.state = 'held' and w.event = 'delete' and w.edit_of = y.message_id))`
 
-const releaseHeldSql = (which: string): string => `
+const releaseHeldMessagesSql = (which: string): string => `
 with free as materialized (
   select x.id, coalesce(p.status, '') as status, p.subject, p.evidence, p.id as pairing_id, x.tenant, x.connection,
     x.conversation_id, x.event, x.seq, x.reply_to, x.task_id, x.trace_id, x.message -> 'channel' ->> 'room_kind' as room
@@ -231,10 +231,10 @@ woken as (
 select (select count(*)::int from released) as released, (select count(*)::int from refused) as refused from woken`
 
 /** $1 how many, $2 whether to NOTIFY, $3 tenant. */
-const settleHeldMessages = nameStatement('settle_held_messages', releaseHeldSql('x.tenant = $3'))
+const settleHeldMessages = nameStatement('settle_held_messages', releaseHeldMessagesSql('x.tenant = $3'))
 
 /** $1 how many, $2 whether to NOTIFY, $3 pairing. */
-const settlePairedMessages = nameStatement('settle_paired_messages', releaseHeldSql('x.pairing_id = $3::uuid'))
+const settlePairedMessages = nameStatement('settle_paired_messages', releaseHeldMessagesSql('x.pairing_id = $3::uuid'))
 
 // A decision locks the pairing alone, commits, and only then frees its messages: turns lock their lane first and a pairing second,
 // so a transaction with both would deadlock with them. What a process leaves undone between the two commits the sweeper does.

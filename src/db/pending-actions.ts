@@ -7,7 +7,7 @@ import { assuranceClasses } from '../contract/mint-evidence.ts'
 import type { Json, JsonObject } from '../lib/json-value.ts'
 import { auditedActSql } from './audit.ts'
 import { type Db, isoTimeSql, nameStatement, storableJson } from './client.ts'
-import { withdrawQuestions } from './questions.ts'
+import { withdrawDecidedQuestionsSql } from './questions.ts'
 import { resumeSignalSql } from './resume-signal.ts'
 
 /** As it may be shown: what would be executed is left out. */
@@ -90,7 +90,7 @@ export type StoredAction = {
 
 export async function getPendingAction(db: Db, scope: ActionScope, id: string): Promise<ActionLine | undefined> {
   const row = await readActionRow(db, scope, id)
-  return row === undefined ? undefined : toActionLine(row)
+  return row === undefined ? undefined : rowToPendingAction(row)
 }
 
 /** Those that wait, by the end of their id; and what this very turn decided before it was interrupted. */
@@ -99,7 +99,7 @@ export async function findPendingActions(
   scope: ActionScope,
   { code, origin }: { readonly code: string | null; readonly origin: string },
 ): Promise<readonly ActionLine[]> {
-  return (await db.query<Row>(findActions, [...actionScopeParams(scope), code, origin])).map(toActionLine)
+  return (await db.query<Row>(findActions, [...actionScopeParams(scope), code, origin])).map(rowToPendingAction)
 }
 
 export async function listPendingActions(
@@ -107,7 +107,9 @@ export async function listPendingActions(
   scope: ActionScope,
   { status, limit, before }: ActionFilter,
 ): Promise<readonly ActionLine[]> {
-  return (await db.query<Row>(listActions, [...actionScopeParams(scope), status, limit, before])).map(toActionLine)
+  return (await db.query<Row>(listActions, [...actionScopeParams(scope), status, limit, before])).map(
+    rowToPendingAction,
+  )
 }
 
 /** How many there are of each status. */
@@ -140,8 +142,8 @@ export async function resolvePendingAction(
     assurance,
     isOutside,
   ])
-  if (row !== undefined) return { kind: 'resolved', action: toActionLine(row), isDuplicate: false }
-  return toResolution(await readActionRow(db, scope, id), verdict, resolver)
+  if (row !== undefined) return { kind: 'resolved', action: rowToPendingAction(row), isDuplicate: false }
+  return refusedOrRepeatedResolution(await readActionRow(db, scope, id), verdict, resolver)
 }
 
 export async function loadPendingAction(db: Db, tenant: string, id: string): Promise<StoredAction | undefined> {
@@ -158,15 +160,15 @@ function actionScopeParams({ tenant, owner, conversationId }: ActionScope): [str
   return [tenant, owner, conversationId]
 }
 
-function toActionLine({ isOverdue: _, resolvers, ...line }: Row): ActionLine {
+function rowToPendingAction({ isOverdue: _, resolvers, ...line }: Row): ActionLine {
   // A word, or terms that were checked before they were stored.
   return { ...line, resolvers: (resolvers.startsWith('{') ? JSON.parse(resolvers) : resolvers) as Resolvers }
 }
 
 /** Why nothing was decided; or it was, before, by the same person and alike. */
-function toResolution(row: Row | undefined, verdict: Verdict, { name }: Resolver): Resolution {
+function refusedOrRepeatedResolution(row: Row | undefined, verdict: Verdict, { name }: Resolver): Resolution {
   if (row === undefined) return { kind: 'refused', reason: 'not_found', action: null }
-  const action = toActionLine(row)
+  const action = rowToPendingAction(row)
   if (row.status === verdict.status && row.resolver === name) return { kind: 'resolved', action, isDuplicate: true }
   return { kind: 'refused', reason: findResolutionRefusal(row, verdict), action }
 }
@@ -195,7 +197,7 @@ const terms = `case when a.resolvers like '{%' then a.resolvers::jsonb end`
 const scope = `a.tenant = $1 and ($3::uuid is null or a.conversation_id = $3)
   and ($2::text is null or a.creator = $2 or coalesce(${terms} -> 'principals' @> to_jsonb($2::text), false))`
 
-const isAtLeastSql = (order: readonly string[], given: string, least: string): string =>
+const isRankedAtLeastSql = (order: readonly string[], given: string, least: string): string =>
   `(${least} is null or array_position(array['${order.join("','")}'], ${given}::text) >= array_position(array['${order.join("','")}'], ${least}))`
 
 /** Whether $6 may: $5 the decision, $7 whether an operator, $11 their role, $12 how they are proven, $13 whether on the operator's routes. */
@@ -209,8 +211,8 @@ const mayDecide = `case
       when a.resolvers like '{%' then (
         select (t.value -> 'requester' is null or (t.value -> 'requester')::boolean = (a.creator is not distinct from $6))
           and (t.value -> 'principals' is null or t.value -> 'principals' @> to_jsonb($6::text))
-          and ${isAtLeastSql(approverRoles, '$11', "t.value ->> 'role'")}
-          and ${isAtLeastSql(assuranceClasses, '$12', "t.value ->> 'assurance'")}
+          and ${isRankedAtLeastSql(approverRoles, '$11', "t.value ->> 'role'")}
+          and ${isRankedAtLeastSql(assuranceClasses, '$12', "t.value ->> 'assurance'")}
         from (select ${terms} as value) t)
       else $7::boolean end`
 
@@ -256,7 +258,7 @@ with decided as (
     and ($8::text is null or a.action_hash = $8)
     and ${mayDecide}
   returning a.*
-),${resumeSignalSql({ from: 'decided', kind: 'approval', name: '$5', owner: 'creator', notify: '$10' })},${withdrawQuestions(
+),${resumeSignalSql({ from: 'decided', kind: 'approval', name: '$5', owner: 'creator', notify: '$10' })},${withdrawDecidedQuestionsSql(
     {
       from: 'decided',
       after: 'queued',

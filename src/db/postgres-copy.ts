@@ -2,7 +2,7 @@
 import type { Readable, Writable } from 'node:stream'
 import postgres from 'postgres'
 import { type Sql, toStorageError } from './client.ts'
-import { createSql, splitSocketPath } from './postgres.ts'
+import { splitSocketPath, wrapPostgresClient } from './postgres.ts'
 
 export type CopyTable = { readonly name: string; readonly columns: readonly string[] }
 
@@ -41,7 +41,7 @@ export async function inCopyTransaction<T>(
     return await new Promise<T>((resolve, reject) => {
       const isolation = mode === 'snapshot' ? 'isolation level repeatable read read only' : ''
       const runInCopyTransaction = async (tx: postgres.TransactionSql): Promise<void> => {
-        const sql = createSql(() => tx, undefined)
+        const sql = wrapPostgresClient(() => tx, undefined)
         const copying: CopySql = {
           ...sql,
           copyOut: (table) => copyOut(tx, table),

@@ -40,7 +40,7 @@ const ofTheServer = /^(53[0-3]|58|25006)/
 /** Met before there was a session, or the session ended with it; or a connection that is given back is not had again. */
 const notOfSession = /^(53|08|57P)/
 
-export function createFaultWatch({ monotonicMs, renewConnections }: FaultWatchDeps): FaultWatch {
+export function createStorageFaultWatch({ monotonicMs, renewConnections }: FaultWatchDeps): FaultWatch {
   let inARow = 0
   let renewedAt = Number.NEGATIVE_INFINITY
   let latest: { readonly fault: StorageFault; readonly at: number } | undefined
@@ -139,20 +139,20 @@ export function openPostgres(options: PostgresOptions): Database {
   return {
     isShared: options.isShared ?? true,
     faults: () => [accepting.fault(), working.fault()].filter((fault) => fault !== undefined),
-    ...createSql(work.client, options.failpoint, working),
-    accepting: createSql(accept.client, options.failpoint, accepting),
-    observing: createSql(() => observer, options.failpoint),
+    ...wrapPostgresClient(work.client, options.failpoint, working),
+    accepting: wrapPostgresClient(accept.client, options.failpoint, accepting),
+    observing: wrapPostgresClient(() => observer, options.failpoint),
     transaction: (steps) => runTransaction(work.client(), options.failpoint, steps, working),
     async listen(onWake) {
       // No other process has work to announce.
       if (options.isShared === false) return async () => {}
       listener ??= postgres(url, { ...common, max: 1 })
-      const handleNotification = (payload: string): void => {
+      const wakeOnForeignNotification = (payload: string): void => {
         const [work = '', from = ''] = payload.split(' ')
-        if (from !== sender) onWake(isNotificationWork(work) ? work : undefined)
+        if (from !== sender) onWake(isWakingWorkKind(work) ? work : undefined)
       }
       // The second is called when the subscription stands, again after a lost connection: anything may have been missed.
-      const subscription = await listener.listen(wakeChannel, handleNotification, () => onWake())
+      const subscription = await listener.listen(wakeChannel, wakeOnForeignNotification, () => onWake())
       return () => subscription.unlisten()
     },
     async close() {
@@ -162,10 +162,10 @@ export function openPostgres(options: PostgresOptions): Database {
 }
 
 function createPoolFaultWatch({ renew }: PostgresPool): FaultWatch {
-  return createFaultWatch({ monotonicMs: () => performance.now(), renewConnections: renew })
+  return createStorageFaultWatch({ monotonicMs: () => performance.now(), renewConnections: renew })
 }
 
-function isNotificationWork(text: string): text is WakingWork {
+function isWakingWorkKind(text: string): text is WakingWork {
   return text === 'turns' || text === 'sends'
 }
 
@@ -177,7 +177,7 @@ export type PostgresClient = postgres.Sql<Record<string, never>>
 type RunningClient = () => { unsafe: PostgresClient['unsafe'] }
 
 /** The driver's statements as ours: named in failpoints, its errors translated, a lost race run again. */
-export function createSql(client: RunningClient, failpoint: Failpoint | undefined, outcomes?: Outcomes): Sql {
+export function wrapPostgresClient(client: RunningClient, failpoint: Failpoint | undefined, outcomes?: Outcomes): Sql {
   return {
     async script(asked) {
       try {
@@ -188,7 +188,7 @@ export function createSql(client: RunningClient, failpoint: Failpoint | undefine
     },
     async query<Row>(asked: Statement, params: readonly Param[]): Promise<readonly Row[]> {
       await failpoint?.(`before:${asked.name}`)
-      const rows = await tryQuery<Row>(client, asked, params, { triesLeft: 3, outcomes })
+      const rows = await queryWithConflictRetries<Row>(client, asked, params, { triesLeft: 3, outcomes })
       outcomes?.succeeded()
       await failpoint?.(`after:${asked.name}`, rows.length)
       return rows
@@ -196,7 +196,7 @@ export function createSql(client: RunningClient, failpoint: Failpoint | undefine
   }
 }
 
-async function tryQuery<Row>(
+async function queryWithConflictRetries<Row>(
   client: RunningClient,
   asked: Statement,
   params: readonly Param[],
@@ -207,7 +207,7 @@ async function tryQuery<Row>(
     return (await client().unsafe(asked.text, [...params], { prepare: true })) as unknown as readonly Row[]
   } catch (error) {
     if (isTransientConflict(error) && triesLeft > 0)
-      return tryQuery(client, asked, params, { triesLeft: triesLeft - 1, outcomes })
+      return queryWithConflictRetries(client, asked, params, { triesLeft: triesLeft - 1, outcomes })
     const failure = toStorageError(asked.name, hasUnstorableText(error, params) ? unstorableTextError(error) : error)
     outcomes?.failed(failure)
     throw failure
@@ -239,7 +239,7 @@ export async function runTransaction<T>(
   outcomes?: Outcomes,
 ): Promise<T> {
   try {
-    return (await client.begin((tx) => work(createSql(() => tx, failpoint, outcomes)))) as T
+    return (await client.begin((tx) => work(wrapPostgresClient(() => tx, failpoint, outcomes)))) as T
   } catch (error) {
     if (isGatewayError(error)) throw error
     // To begin or to commit.

@@ -1,6 +1,6 @@
 // People: every person a decision was made about, what is stored about them, and which subjects are linked.
 
-import { knownPeopleSql, principalIdSql } from './audit.ts'
+import { insertMissingPrincipalsSql, principalIdSql } from './audit.ts'
 import { type Db, isoTimeSql, nameStatement } from './client.ts'
 import { settlePairingsOfPerson } from './pairings.ts'
 
@@ -105,10 +105,10 @@ const listLinks = nameStatement(
 const getLink = nameStatement('get_link', `select ${line} from identity_links l where l.tenant = $1 and l.subject = $2`)
 
 /** Both are in the log by the ids of their rows: who was meant is told by the second one. */
-const auditedLinkSql = (
+const auditIdentityLinkSql = (
   action: string,
   actor: string,
-): string => `${knownPeopleSql(`select tenant, subject from written union all select tenant, principal from written`)},
+): string => `${insertMissingPrincipalsSql(`select tenant, subject from written union all select tenant, principal from written`)},
 audited as (
   insert into audit_log (tenant, action, outcome, principal_id, actor, object_id)
   select w.tenant, '${action}', 'done', ${principalIdSql('w.tenant', 'w.subject')}, ${actor},
@@ -126,7 +126,7 @@ with written as (
   where not exists (select 1 from identity_links l where l.tenant = $1 and (l.subject = $3 or l.principal = $2))
   on conflict do nothing
   returning *
-),${auditedLinkSql('principal.link', 'w.created_by')}
+),${auditIdentityLinkSql('principal.link', 'w.created_by')}
 select ${line} from written l`,
 )
 
@@ -136,6 +136,6 @@ const removeLink = nameStatement(
   `
 with written as (
   delete from identity_links l where l.tenant = $1 and l.subject = $2 returning *
-),${auditedLinkSql('principal.unlink', '$3')}
+),${auditIdentityLinkSql('principal.unlink', '$3')}
 select 1 as removed from written`,
 )

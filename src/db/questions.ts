@@ -6,25 +6,27 @@ import { historyEntrySql, rowVersion, unindexedColumnSql } from './client.ts'
 export const questionDecided = 'question_decided'
 
 /** The actions `a` that a call asks about, which are of its turn; worded so that only the index by turn can serve. */
-const askedActionsSql = (call: string): string => `pending_actions a
+const pendingActionsOfCallSql = (call: string): string => `pending_actions a
     where a.turn_id = ${call}.turn_id and ${unindexedColumnSql('a.tenant')} = ${call}.tenant and ${call}.question -> 'asks' @> to_jsonb(a.id::text)`
 
 /** It can still be decided: what has run out is over, also before its timer says so. */
 export const isQuestionOpenSql = (call: string): string =>
-  `exists (select 1 from ${askedActionsSql(call)} and a.status = 'pending' and a.expires_at > now())`
+  `exists (select 1 from ${pendingActionsOfCallSql(call)} and a.status = 'pending' and a.expires_at > now())`
 
 /** What a sender must know of a call's question: what to say without it, and how it was decided; null while it is open. */
-export const questionSql = (call: string): string => `case when ${call}.question is not null then json_build_object(
+export const questionStateJsonSql = (
+  call: string,
+): string => `case when ${call}.question is not null then json_build_object(
   'otherwise', ${call}.question -> 'otherwise',
   'isPlaceholder', coalesce((${call}.question ->> 'isPlaceholder')::boolean, false),
   'outcomes', case when not ${isQuestionOpenSql(call)} then coalesce((
     select json_agg(json_build_object('status', case when a.status = 'pending' then 'expired' else a.status end, 'summary', a.summary,
       'by', a.resolution_metadata ->> 'by') order by a.id)
-    from ${askedActionsSql(call)}), '[]') end) end`
+    from ${pendingActionsOfCallSql(call)}), '[]') end) end`
 
 /** It was decided by a press on this very message, which shows the outcome already. */
-export const isShownDecidedSql = (call: string, vendorId: string): string => `exists (
-  select 1 from ${askedActionsSql(call)} and a.resolution_metadata ->> 'origin' = any(array(
+export const isDecisionAlreadyShownSql = (call: string, vendorId: string): string => `exists (
+  select 1 from ${pendingActionsOfCallSql(call)} and a.resolution_metadata ->> 'origin' = any(array(
     select e.turn_id::text from outbox e where e.tenant = ${call}.tenant and e.vendor_id = ${vendorId} and e.id <> ${call}.id)))`
 
 /** Of a reply's primary calls: nothing is left to be done about it, and nothing failed. */
@@ -32,15 +34,15 @@ export const isCallSettledSql = (call: string): string =>
   `(${call}.state = 'delivered' or ${call}.state = 'cancelled' and ${call}.reason = '${questionDecided}')`
 
 /** The fate of a turn's messages: `ended` has the turn's id and state. */
-export const memberStateSql = (message: string, ended: string): string => `case
+export const messageStateAfterTurnSql = (message: string, ended: string): string => `case
   when ${ended}.state = 'dead' then 'dead'
   when ${ended}.state = 'answered'
     and ${message}.turn_order = (select max(y.turn_order) from inbox y where y.turn_id = ${ended}.id and y.event = 'new')
   then 'answered' else 'merged' end`
 
 /** Nothing of what a call asks is open once the statement that decides `from` is committed. */
-const isDecidedBySql = (call: string, from: string): string => `not exists (
-      select 1 from ${askedActionsSql(call)}
+const areAllActionsDecidedSql = (call: string, from: string): string => `not exists (
+      select 1 from ${pendingActionsOfCallSql(call)}
       and a.status = 'pending' and a.expires_at > now() and a.id not in (select d.id from ${from} d))`
 
 /**
@@ -50,7 +52,7 @@ const isDecidedBySql = (call: string, from: string): string => `not exists (
  * sends, so that is locked first, after the lanes of the conversations (`after`), as every turn that ends does; what is read then
  * must be what that sender left, so the calls are read locked.
  */
-export const withdrawQuestions = ({
+export const withdrawDecidedQuestionsSql = ({
   from,
   after,
   isShown = 'false',
@@ -78,7 +80,7 @@ unasked as (
   update outbox o set state = 'cancelled', reason = '${questionDecided}', settled_at = now()
   from asking_calls c
   where o.id = c.id and c.settled_at is null and c.state in ('queued', 'retry') and c.question ->> 'otherwise' is null
-    and c.vendor_id is null and ${isDecidedBySql('c', from)}
+    and c.vendor_id is null and ${areAllActionsDecidedSql('c', from)}
   returning o.id, o.tenant, o.connection, o.order_key, o.turn_id, o."primary"
 ),
 outcomes as (
@@ -89,7 +91,7 @@ outcomes as (
   from asking_calls c
   where c.state = 'delivered' and c.settled_at is not null and c.vendor_id is not null and c.purpose <> 'outcome'
     and c.reason is distinct from 'outcome_shown'
-    and (c.question ->> 'isEditable')::boolean and ${isDecidedBySql('c', from)}
+    and (c.question ->> 'isEditable')::boolean and ${areAllActionsDecidedSql('c', from)}
     and exists (select 1 from ${from} d where c.question -> 'asks' @> to_jsonb(d.id::text)
       and not coalesce((${isShown})::boolean, false))
   on conflict (origin, ordinal) do nothing
@@ -122,7 +124,7 @@ unasked_turns as (
   returning t.id, t.state
 ),
 unasked_members as (
-  update inbox x set ended_at = now(), state = ${memberStateSql('x', 'u')},
+  update inbox x set ended_at = now(), state = ${messageStateAfterTurnSql('x', 'u')},
     reason = case when u.state = 'silent' then '${questionDecided}' end
   from unasked_turns u where x.turn_id = u.id and x.state = 'in_turn'
 )`

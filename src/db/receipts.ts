@@ -79,7 +79,7 @@ where tenant = $1 and state = $2 and state in ('unknown', 'refused', 'dead') and
 order by seq limit $5`,
 )
 
-const deliveryActSql = (what: string) => ({
+const deliveryAuditColumns = (what: string) => ({
   action: `'delivery.${what}'`,
   outcome: "'done'",
   connection: 'd.connection',
@@ -113,7 +113,7 @@ reopened as (
 members as (
   update inbox x set state = 'in_turn', reason = null, ended_at = null
   from reopened r where x.turn_id = r.id and x.state = 'dead' and x.reason like 'delivery_%'
-),${auditedActSql({ from: 'revived', by: '$3', about: 'null::text', columns: deliveryActSql('retry') })}
+),${auditedActSql({ from: 'revived', by: '$3', about: 'null::text', columns: deliveryAuditColumns('retry') })}
 select count(*)::int as revived from revived`,
 )
 
@@ -126,7 +126,7 @@ with dropped as (
     history = ${historyEntrySql('outbox', `'what', 'dropped_by_operator', 'attempt', attempt`)}
   where id = $1 and tenant = $2 and state in ('unknown', 'refused', 'dead') and settled_at is not null
   returning id, tenant, connection, conversation_id, trace_id
-),${auditedActSql({ from: 'dropped', by: '$3', about: 'null::text', columns: deliveryActSql('drop') })}
+),${auditedActSql({ from: 'dropped', by: '$3', about: 'null::text', columns: deliveryAuditColumns('drop') })}
 select 1 as dropped from dropped`,
 )
 
@@ -186,7 +186,7 @@ export async function findReceipt(db: Db, inboxId: string): Promise<Receipt | un
   return (await db.query<Receipt>(findReceiptSql, [inboxId, db.tenant]))[0]
 }
 
-export function readLedger(db: Db): Promise<readonly BooksLine[]> {
+export function listMessageCountsByConnection(db: Db): Promise<readonly BooksLine[]> {
   return db.query<BooksLine>(readBooks, [db.tenant])
 }
 
@@ -210,7 +210,7 @@ export async function resubmitMessage(
 }
 
 /** What was done for a message, or may have been: anew, it may happen again. */
-export function listRepeatableEffects(db: Db, inboxId: string): Promise<readonly PastEffect[]> {
+export function listPastEffectsOfMessage(db: Db, inboxId: string): Promise<readonly PastEffect[]> {
   return db.query<PastEffect>(mayRepeat, [inboxId, db.tenant])
 }
 
@@ -240,12 +240,12 @@ export async function retryDelivery(db: Db, id: string, by: string): Promise<boo
 
 /** Counted up to 10 000. */
 export async function countFailedDeliveries(db: Db, failed: FailedDeliveries): Promise<number> {
-  return (await listFailedIds(db, db.tenant, failed, maxCounted)).length
+  return (await listFailedDeliveryIds(db, db.tenant, failed, maxCounted)).length
 }
 
 /** The oldest first, so that each conversation gets them in order. */
 export function findFailedDeliveries(db: Db, failed: FailedDeliveries, limit: number): Promise<readonly string[]> {
-  return listFailedIds(db, db.tenant, failed, limit)
+  return listFailedDeliveryIds(db, db.tenant, failed, limit)
 }
 
 export async function dropDelivery(db: Db, id: string, by: string): Promise<boolean> {
@@ -254,7 +254,7 @@ export async function dropDelivery(db: Db, id: string, by: string): Promise<bool
 
 const maxCounted = 10_000
 
-async function listFailedIds(
+async function listFailedDeliveryIds(
   database: Database,
   tenant: string,
   { state, since, connection }: FailedDeliveries,

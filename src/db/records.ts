@@ -32,14 +32,14 @@ export function hasRecordChanges({
 }
 
 /** False: none of it can be done as it was asked for, and nothing of it is done. */
-export function areChangesStorable(
+export function areRecordChangesStorable(
   changes: RecordChanges & { readonly subject?: string | undefined },
   atMost = maxChanges,
 ): boolean {
   const { recordWrites = [], protocolReplies = [], cancelPending, isAccountDeleted = false, subject } = changes
   return (
     recordWrites.length + protocolReplies.length <= atMost &&
-    recordWrites.every(isWriteStorable) &&
+    recordWrites.every(isRecordWriteStorable) &&
     protocolReplies.every(({ orderKey, clientId }) => isOrderKey(orderKey) && isOrderKey(clientId)) &&
     // Without a prefix it would be everything there is.
     (cancelPending === undefined || isOrderKey(cancelPending.orderKeyPrefix)) &&
@@ -48,7 +48,7 @@ export function areChangesStorable(
   )
 }
 
-function isWriteStorable(effect: RecordWrite): boolean {
+function isRecordWriteStorable(effect: RecordWrite): boolean {
   return isStorableRecord(effect.family, effect.key, effect.kind === 'put' ? effect.value : {})
 }
 
@@ -105,7 +105,7 @@ function createRecordReader(database: Database, { tenant, connection }: Owner): 
       reject(error)
     }
   }
-  const readRecordsTogether = async (questions: readonly Question[]): Promise<void> => {
+  const readRecordsInOneQuery = async (questions: readonly Question[]): Promise<void> => {
     try {
       const asked = JSON.stringify(questions.map(({ family, key }, ord) => ({ ord, family, key })))
       const rows = await database.query<{ ord: number; value: JsonObject }>(getRecords, [tenant, connection, asked])
@@ -116,20 +116,20 @@ function createRecordReader(database: Database, { tenant, connection }: Owner): 
       for (const question of questions) await readSingleRecord(question)
     }
   }
-  const readWaitingRecords = async (): Promise<void> => {
+  const drainRecordReadQueue = async (): Promise<void> => {
     isAsking = true
     while (waiting.length > 0) {
       const [first, ...others] = waiting.slice(0, maxTogether)
       waiting = waiting.slice(maxTogether)
       if (first !== undefined)
-        await (others.length === 0 ? readSingleRecord(first) : readRecordsTogether([first, ...others]))
+        await (others.length === 0 ? readSingleRecord(first) : readRecordsInOneQuery([first, ...others]))
     }
     isAsking = false
   }
   return (family, key) => {
     const question = { family, key, ...Promise.withResolvers<JsonObject | undefined>() }
     waiting.push(question)
-    if (!isAsking) void readWaitingRecords()
+    if (!isAsking) void drainRecordReadQueue()
     return question.promise
   }
 }

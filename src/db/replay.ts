@@ -6,13 +6,13 @@ import { GatewayError } from '../lib/errors.ts'
 import type { JsonObject } from '../lib/json-value.ts'
 import { recordAuditSql } from './audit.ts'
 import { messageColumns } from './claim-lanes.ts'
-import { type Db, nameStatement, rowVersion, type Statement, skipStatements } from './client.ts'
+import { createDbWithoutStatements, type Db, nameStatement, rowVersion, type Statement } from './client.ts'
 import type { RecordedStep } from './journal.ts'
 import { resolveAction } from './pending-actions.ts'
 import { appendRunEventsSql } from './runs.ts'
 import { storedAccessSql } from './stored-access.ts'
 import { answerToolRequestSql } from './tool-requests.ts'
-import { windowLinesSql } from './transcripts.ts'
+import { transcriptWindowLinesSql } from './transcripts.ts'
 import type { OpenTurn, WaitingMessage, WaitingSignal } from './turn-rows.ts'
 import { addStoredAccess, type LaneAccess } from './turns.ts'
 
@@ -60,13 +60,18 @@ type Found = Stored & { readonly newest: number; readonly access: LaneAccess }
 
 /** What a run that is told again would write is left out: its own run did. What waits is looked at; `refuse` throws where it would be decided. */
 export function createReplayDb(db: Db, refuse: () => Promise<never>): Db {
-  const looking = skipStatements(db, [appendRunEventsSql, recordAuditSql])
+  const looking = createDbWithoutStatements(db, [appendRunEventsSql, recordAuditSql])
   const decisions: readonly Statement[] = [resolveAction, answerToolRequestSql]
   return { ...looking, query: (asked, params) => (decisions.includes(asked) ? refuse() : looking.query(asked, params)) }
 }
 
 /** `id` of a message, a turn or a delivery. `head` and `tail`: lines of the transcript to read. */
-export async function findReplay(db: Db, id: string, head: number, tail: number): Promise<Stored | undefined> {
+export async function findStoredTurnForReplay(
+  db: Db,
+  id: string,
+  head: number,
+  tail: number,
+): Promise<Stored | undefined> {
   const [found] = await db.query<Found>(findReplaySql, [id, head, tail, db.tenant])
   if (found === undefined) return undefined
   const { newest, access, ...stored } = found
@@ -124,7 +129,7 @@ select p.tenant, p.connection, p.agent, p.conversation_id as "conversationId", p
     where o.origin = p.turn_id and o.purpose not in ('live', 'assertion') order by o.ordinal) w), '[]') as calls,
   exists (select 1 from outbox o where o.origin = p.turn_id and o.purpose = 'live') as "hasLive",
   coalesce((select json_agg(m.name order by m.name) from timers m where m.origin = p.turn_id), '[]') as timers,
-  coalesce((select json_agg(l.envelope order by l.seq) from (${windowLinesSql({
+  coalesce((select json_agg(l.envelope order by l.seq) from (${transcriptWindowLinesSql({
     session: 'p.session',
     head: '$2',
     tail: '$3',

@@ -157,7 +157,7 @@ export async function resealEverySecret(database: Database, options: ResealOptio
       for (const row of rows) {
         const anew = await resealSecretsInValue(row.value, { seal, current, place: table.placeOf(tenant, row) })
         if (anew === undefined) unopened += 1
-        else if (anew !== row.value) resealed += await saveRow(database, table, tenant, row, anew)
+        else if (anew !== row.value) resealed += await saveResealedRow(database, table, tenant, row, anew)
       }
       const last = rows.at(-1)
       if (last === undefined) break
@@ -167,7 +167,7 @@ export async function resealEverySecret(database: Database, options: ResealOptio
   return { resealed, unopened, isDone: true }
 }
 
-async function saveRow(
+async function saveResealedRow(
   database: Database,
   { save, keyOf, isJson }: SealedTable,
   tenant: string,

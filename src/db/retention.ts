@@ -31,8 +31,8 @@ import {
   readOverdue,
 } from './expired-rows.ts'
 import { foldCounterChanges } from './health-sample.ts'
-import { sweepPairings } from './pairings.ts'
-import { sessionErasedSql } from './sessions.ts'
+import { expireAndSettlePairings } from './pairings.ts'
+import { eraseSessionSql } from './sessions.ts'
 import { deleteExpiredUsedTokens } from './tokens.ts'
 import { deleteUnprovenSenders } from './unproven-senders.ts'
 
@@ -85,7 +85,7 @@ export function retentionProblems(policy: RetentionPolicy): readonly string[] {
 }
 
 /** One round. Drift is a fault: it is corrected, and it is said. */
-export async function sweepOnce(
+export async function sweepExpiredDataOnce(
   store: SweepStore,
   { idleMs, ...policy }: RetentionPolicy & { readonly idleMs: number },
   log: Log,
@@ -152,7 +152,7 @@ const calmPace: SweepPace = {
 type Sweep = { readonly sweeps: Statement; readonly params: readonly Param[]; readonly batch: number }
 
 /** Batch by batch, every kind in turn, until none is full: what is promised to be gone goes, however much a busy hour left. */
-async function sweepInRounds(database: Database, pace: SweepPace, kinds: readonly Sweep[]): Promise<number> {
+async function deleteExpiredInBatches(database: Database, pace: SweepPace, kinds: readonly Sweep[]): Promise<number> {
   const deadline = pace.monotonicMs() + pace.budgetMs
   let swept = 0
   for (let left = kinds; left.length > 0; ) {
@@ -187,16 +187,16 @@ export function createSweepStore(database: Database, tenant: string, pace = calm
     },
     async sweep(policy) {
       const { contentDays, refusedHours, receiptDays, auditDays, batch } = policy
-      const sweepByAge = (days: number) => (sweeps: Statement) => ({ sweeps, params: [days, batch, tenant], batch })
-      const swept = await sweepInRounds(database, pace, [
-        sweepByAge(refusedHours)(deleteExpiredRefused),
-        ...[deleteExpiredContent, deleteExpiredTranscripts, deleteExpiredAttachments].map(sweepByAge(contentDays)),
-        ...[deleteExpiredUnproven, deleteUnprovenSenders].map(sweepByAge(unprovenDays)),
+      const deletionByAge = (days: number) => (sweeps: Statement) => ({ sweeps, params: [days, batch, tenant], batch })
+      const swept = await deleteExpiredInBatches(database, pace, [
+        deletionByAge(refusedHours)(deleteExpiredRefused),
+        ...[deleteExpiredContent, deleteExpiredTranscripts, deleteExpiredAttachments].map(deletionByAge(contentDays)),
+        ...[deleteExpiredUnproven, deleteUnprovenSenders].map(deletionByAge(unprovenDays)),
         { sweeps: deleteExpiredAmbient, params: [talkPerRound, tenant], batch: talkPerRound },
-        ...keptAsReceipts.map(sweepByAge(receiptDays)),
-        sweepByAge(auditDays)(deleteExpiredAudit),
+        ...keptAsReceipts.map(deletionByAge(receiptDays)),
+        deletionByAge(auditDays)(deleteExpiredAudit),
         ...keptAWhile.map((sweeps) => ({ sweeps, params: [batch, tenant], batch })),
-        sweepByAge(chainDays)(deleteExpiredChains),
+        deletionByAge(chainDays)(deleteExpiredChains),
       ])
       await database.query(foldCounterChanges, [changesPerFold])
       return swept
@@ -205,7 +205,7 @@ export function createSweepStore(database: Database, tenant: string, pace = calm
       const [oldest] = await database.query<Overdue>(readOverdue, [tenant, contentDays, receiptDays])
       return oldest
     },
-    settlePairings: () => sweepPairings(database, tenant),
+    settlePairings: () => expireAndSettlePairings(database, tenant),
     async correctDrift(limit) {
       const lanes = await database.query<Drift>(findDrift, [limit, tenant])
       let corrected = 0
@@ -259,6 +259,6 @@ later as (
   update sessions s set expires_at = case when due.is_over then now() + interval '1 minute'
     else s.last_activity_at + $1::float8 * interval '1 ms' end
   from due where s.id = due.id and due.id not in (select id from gone)
-),${sessionErasedSql({ lines: 'deleted', resolver: `'gateway'` })}
+),${eraseSessionSql({ lines: 'deleted', resolver: `'gateway'` })}
 select 1 as swept from gone`,
 )

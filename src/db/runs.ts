@@ -2,9 +2,9 @@
 import type { JsonObject } from '../lib/json-value.ts'
 import { auditedActSql } from './audit.ts'
 import { type Db, historyTimeSql, nameStatement, storableJson, unindexedColumnSql } from './client.ts'
-import { withdrawQuestions } from './questions.ts'
-import { isShownEventSql } from './task-snapshot.ts'
-import { controlPrefix, sendersThreadPrefixSql } from './thread-names.ts'
+import { withdrawDecidedQuestionsSql } from './questions.ts'
+import { isEventVisibleToCallerSql } from './task-snapshot.ts'
+import { controlPrefix, escapedSenderThreadPrefixSql } from './thread-names.ts'
 import type { Hold, NewRunEvent } from './turn-rows.ts'
 
 /** What stops a run that its own owner interrupts by writing again (busy policy `interrupt`). */
@@ -118,7 +118,7 @@ export async function summarizeRuns(
  * The thread of a room in which something runs or waits for a person who takes part in it; with a code, in which that waits.
  * `conversationId`: of the room's main line, or beside it. `room`: what its main line is called; threads begin with that and a colon.
  */
-export async function findBusyThread(
+export async function findThreadWithActiveRun(
   db: Db,
   {
     conversationId,
@@ -230,7 +230,7 @@ withdrawn as (
     action = p.action - 'apply_input'
   from asked a where p.turn_id = a.id and p.status = 'pending' and a.status = 'approval_required' returning p.tenant, p.id, p.turn_id
 ),
-${withdrawQuestions({ from: 'withdrawn', after: 'withdrawn' }).trimStart()},
+${withdrawDecidedQuestionsSql({ from: 'withdrawn', after: 'withdrawn' }).trimStart()},
 dropped as (
   update runtime_tool_requests q set status = 'runtime_tool_timeout', resolver = $2, resolved_at = now(),
     result = '{"cancelled":true}', resume = null, parameters = '{}'
@@ -310,12 +310,12 @@ const readRunsAtAGlance = nameStatement(
   'summarize_runs',
   `
 with here as materialized (
-  select tenant, connection, agent, ${sendersThreadPrefixSql('owner_subject')} as own, case
+  select tenant, connection, agent, ${escapedSenderThreadPrefixSql('owner_subject')} as own, case
       when starts_with(external_id, $3) then substr(external_id, length($3) + 1)
-      when starts_with(external_id, ${sendersThreadPrefixSql('owner_subject')} || $3)
-        then substr(external_id, length(${sendersThreadPrefixSql('owner_subject')} || $3) + 1) end as beside,
+      when starts_with(external_id, ${escapedSenderThreadPrefixSql('owner_subject')} || $3)
+        then substr(external_id, length(${escapedSenderThreadPrefixSql('owner_subject')} || $3) + 1) end as beside,
     -- Only a thread the platform vouches for is named without its sender.
-    not starts_with(external_id, ${sendersThreadPrefixSql('owner_subject')}) as is_vouched
+    not starts_with(external_id, ${escapedSenderThreadPrefixSql('owner_subject')}) as is_vouched
   from conversations where id = $1
 ),
 meant as materialized (
@@ -336,7 +336,7 @@ select m.id as "conversationId",
   (select json_build_object('id', r.id, 'owner', r.owner,
       'runningMs', (extract(epoch from now() - r.created_at) * 1000)::float8,
       'isStopping', r.cancel_requested_at is not null,
-      'activity', (select e.event ->> 'type' from run_events e where e.run_id = r.id and ${isShownEventSql('e')} order by e.seq desc limit 1))
+      'activity', (select e.event ->> 'type' from run_events e where e.run_id = r.id and ${isEventVisibleToCallerSql('e')} order by e.seq desc limit 1))
     from lanes l join runs r on r.id = l.turn_id where l.conversation_id = m.id and r.status = 'running') as running,
   coalesce((select json_agg(json_build_object('id', r.id, 'owner', r.owner, 'status', r.status))
     from runs r where r.id in (

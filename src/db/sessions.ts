@@ -112,7 +112,7 @@ const lines = {
   deleted: 'delete from messages m using gone where m.session_id = gone.id',
 } as const
 
-export const sessionErasedSql = (erasure: Erasure): string => `
+export const eraseSessionSql = (erasure: Erasure): string => `
 unmapped as (
   update conversations c set session_id = null from gone where c.id = gone.conversation_id and c.session_id = gone.id
 ),
@@ -211,7 +211,7 @@ gone as (
     provider_response_id = null, expires_at = null
   from wanted w where s.id = w.id and not exists (select 1 from lane where "isBusy")
   returning s.id, s.conversation_id, s.tenant, s.connection, s.agent, s.owner
-),${sessionErasedSql({ lines: 'emptied', resolver: `coalesce($2, 'operator')` })},${auditedActSql({
+),${eraseSessionSql({ lines: 'emptied', resolver: `coalesce($2, 'operator')` })},${auditedActSql({
     from: 'gone',
     by: '$6',
     about: 'd.owner',

@@ -36,7 +36,7 @@ export function createSigningKeys(database: Database, { tenant, newId, fillRando
     const id = newId()
     return { id, sealed: await seal.close(toHex(bytes), signingKeySealContext(tenant, id)) }
   }
-  const openSigningKey = async ({ id, secret }: Row): Promise<SigningKey> => {
+  const decryptSigningKey = async ({ id, secret }: Row): Promise<SigningKey> => {
     const hex = await seal.open(secret, signingKeySealContext(tenant, id))
     return { id, secret: hexToBytes(hex) }
   }
@@ -44,20 +44,20 @@ export function createSigningKeys(database: Database, { tenant, newId, fillRando
     /** The one to sign with; made at the first call, once, whichever replica asks. */
     async current(): Promise<SigningKey> {
       const [known] = await database.query<Row>(findCurrentKey, [tenant])
-      if (known !== undefined) return openSigningKey(known)
+      if (known !== undefined) return decryptSigningKey(known)
       const made = await makeSigningKey()
       const [row] = await database.query<Row>(currentKey, [tenant, made.id, made.sealed])
       if (row === undefined)
         throw new GatewayError('storage_unavailable', '[attachments] the signing key was being changed; try again', {
           retryable: true,
         })
-      return openSigningKey(row)
+      return decryptSigningKey(row)
     },
     /** One to verify with: the current one or one retired within the last hour. Undefined: no replica of ours made it. */
     async find(id: string): Promise<SigningKey | undefined> {
       // An invented id is answered with no; the database would fail, since it is no uuid.
       const [row] = uuid.test(id) ? await database.query<Row>(findKey, [tenant, id]) : []
-      return row === undefined ? undefined : openSigningKey(row)
+      return row === undefined ? undefined : decryptSigningKey(row)
     },
     /** A new current key; older handles end within the hour. */
     async rotate(actor: string): Promise<void> {

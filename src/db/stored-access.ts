@@ -4,7 +4,7 @@
 // subjects anew at every place they are used.
 
 /** SQL: the subjects that the senders of `rows` (a select of inbox rows as `x`) have shown. */
-const shownSubjectsSql = (rows: string): string =>
+const senderSubjectsSql = (rows: string): string =>
   `array(select distinct i ->> 'subject' from (${rows}) x, jsonb_array_elements(x.message #> '{sender,identities}') i)`
 
 /** Denials come first: whatever is left out, a block is not. */
@@ -46,5 +46,5 @@ export function storedAccessSql({ tenant, connection, conversation, rows }: Stor
         select coalesce(json_agg(json_build_object('subject', l.subject, 'principal', l.principal)), '[]')
         from unnest(o.subjects) u(subject) cross join lateral (
           select l.subject, l.principal from identity_links l where l.tenant = ${tenant} and l.subject = u.subject limit 1) l) as links
-      from (select ${shownSubjectsSql(rows)} as subjects offset 0) o offset 0) shown offset 0) s)`
+      from (select ${senderSubjectsSql(rows)} as subjects offset 0) o offset 0) shown offset 0) s)`
 }

@@ -27,7 +27,7 @@ tallied as (
 )`
 
 /** The crashes that a turn begins with: those of the one it was split from. $1 is its conversation. */
-export const inheritedCrashesSql = (parent: string): string =>
+export const crashesOfSplitParentSql = (parent: string): string =>
   `coalesce((select p.crash_epochs from turns p where p.id = ${parent} and p.conversation_id = $1 and p.state = 'split'), '{}')`
 
 /**
@@ -83,12 +83,12 @@ group by s.crashes`,
 // The holder is this process.
 
 /** This process is alive and has stopped with the turn: its absence counts as no crash. */
-export async function reclaimTurn(db: Db, hold: Hold, turnId: string): Promise<void> {
+export async function clearCrashOfReclaimedTurn(db: Db, hold: Hold, turnId: string): Promise<void> {
   await db.query(comeBack, [hold.conversationId, db.holder, hold.epoch, turnId, db.tenant])
 }
 
 /** This process ends: what it still holds counts as no crash. */
-export async function leaveHeldLanes(db: Db): Promise<void> {
+export async function clearHolderOfHeldLanes(db: Db): Promise<void> {
   await db.query(leaveLanes, [db.holder, db.tenant])
 }
 
@@ -98,6 +98,8 @@ export async function freeLanesOfDeadHolder(db: Db, gone: string, how: 'crashed'
 }
 
 /** How many turns are due on which a process died, by how often. */
-export function findSuspectTurns(db: Db): Promise<readonly { readonly crashes: number; readonly turns: number }[]> {
+export function countSuspectTurnsByCrashes(
+  db: Db,
+): Promise<readonly { readonly crashes: number; readonly turns: number }[]> {
   return db.query<{ crashes: number; turns: number }>(findSuspects, [db.tenant])
 }

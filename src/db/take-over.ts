@@ -40,6 +40,6 @@ export function createLeaseTakeOver({
 }
 
 /** The part of a claim that decides whether it may take over. */
-export function mayTakeOver(lastSeen: string, gapMs: string): string {
+export function mayTakeOverLeaseSql(lastSeen: string, gapMs: string): string {
   return `(${lastSeen}::float8 is null or extract(epoch from now()) * 1000 - ${lastSeen}::float8 < ${gapMs}::float8)`
 }

@@ -27,11 +27,11 @@ const asked = `coalesce((select json_agg(json_build_object('payload', x.message 
     from inbox x where x.task_id = t.id and x.message -> 'task_payload' is not null), '[]')`
 
 /** What code threw is the operator's: no caller of a task is shown it. Of an event `e` of a run's log. */
-export const isShownEventSql = (e: string): string => `${e}.event ->> 'type' <> 'exception'`
+export const isEventVisibleToCallerSql = (e: string): string => `${e}.event ->> 'type' <> 'exception'`
 
 /** Words count only as long as their turn has no end; what the turn did otherwise is no part of the task. */
 const isTold = `(e.event ->> 'type' = 'done' or (e.event ->> 'type' in ('text_delta', 'reset') and u.state = 'running')
-      or e.seq = (select max(m.seq) from run_events m where m.run_id = u.id and ${isShownEventSql('m')}))`
+      or e.seq = (select max(m.seq) from run_events m where m.run_id = u.id and ${isEventVisibleToCallerSql('m')}))`
 
 /** `from`: the task, as `t`. */
 export const taskRecordSql = (from: string): string => `
@@ -51,5 +51,5 @@ export const endedTaskRecordSql = `(
       where u.task_id = t.id and case when u.id = turn.id then e.event ->> 'type' = 'done' else ${isTold} end
       union all
       select u.task_order, e.seq, ${line} from turn u, told e
-      where e.event ->> 'type' = 'done' or e.seq = (select max(m.seq) from told m where ${isShownEventSql('m')})) l))
+      where e.event ->> 'type' = 'done' or e.seq = (select max(m.seq) from told m where ${isEventVisibleToCallerSql('m')})) l))
   from tasked t, turn where exists (select 1 from told))`

@@ -6,7 +6,7 @@ import type { JsonObject } from '../lib/json-value.ts'
 import { type Database, instantNow, isoTimeSql, nameStatement, rowVersion, unindexedColumnSql } from './client.ts'
 import type { Seal } from './installations.ts'
 import { cancelRunSql } from './runs.ts'
-import { isShownEventSql, line, task, taskColumns, taskRecordSql } from './task-snapshot.ts'
+import { isEventVisibleToCallerSql, line, task, taskColumns, taskRecordSql } from './task-snapshot.ts'
 
 // Rows of tasks, the log of their turns, and where callers want to be notified. Scoped to one connection.
 
@@ -60,19 +60,19 @@ export type TaskStore = ReturnType<typeof createTaskStore>
 export function createTaskStore(database: Database, options: TaskStoreOptions) {
   const { tenant, connection } = options
   /** An id that is no uuid of ours belongs to no task. */
-  const queryOwnTask = async <Row>(
+  const queryTaskById = async <Row>(
     statement: typeof findTask,
     id: string,
     ...more: readonly (string | number | null)[]
   ) => (uuid.test(id) ? database.query<Row>(statement, [tenant, connection, id, ...more]) : [])
   return {
     async ofMessage(inboxId: string): Promise<string | undefined> {
-      const [row] = await queryOwnTask<{ readonly id: string }>(taskOfMessage, inboxId)
+      const [row] = await queryTaskById<{ readonly id: string }>(taskOfMessage, inboxId)
       return row?.id
     },
     /** The last line of its task before the message's turn; before it has one, the last there is. Undefined: none. */
     async placeBefore(inboxId: string): Promise<TaskLogPosition | undefined> {
-      const [row] = await queryOwnTask<TaskLogPosition>(logPositionBefore, inboxId)
+      const [row] = await queryTaskById<TaskLogPosition>(logPositionBefore, inboxId)
       return row
     },
     async ofMessageId(messageId: string, owner: TaskOwner): Promise<string | undefined> {
@@ -81,20 +81,20 @@ export function createTaskStore(database: Database, options: TaskStoreOptions) {
       return row?.id
     },
     async find(id: string, owner: TaskOwner): Promise<Task | undefined> {
-      const [row] = await queryOwnTask<Task>(findTask, id, owner)
+      const [row] = await queryTaskById<Task>(findTask, id, owner)
       return row
     },
     async dossier(id: string, owner: TaskOwner): Promise<TaskRecord | undefined> {
-      const [row] = await queryOwnTask<TaskRecord>(readTask, id, owner)
+      const [row] = await queryTaskById<TaskRecord>(readTask, id, owner)
       return row
     },
     async toReport(id: string): Promise<TaskRecord | undefined> {
-      const [row] = await queryOwnTask<TaskRecord>(readTaskToTell, id)
+      const [row] = await queryTaskById<TaskRecord>(readTaskToTell, id)
       return row
     },
     async news(id: string, { order, seq }: TaskLogPosition, limit: number): Promise<TaskUpdates | undefined> {
       const place = [Math.min(order, maxInt), Math.min(seq, maxInt)]
-      const [row] = await queryOwnTask<TaskUpdates>(taskNews, id, ...place, limit)
+      const [row] = await queryTaskById<TaskUpdates>(taskNews, id, ...place, limit)
       return row
     },
     async list(query: TaskQuery, owner: string): Promise<TaskPage> {
@@ -123,13 +123,13 @@ export function createTaskStore(database: Database, options: TaskStoreOptions) {
         return row?.outcome
       })
     },
-    ...createPushStore(database, options),
+    ...createPushConfigStore(database, options),
   }
 }
 
 const maxInt = 2_147_483_647
 
-function createPushStore(database: Database, { tenant, connection, seal }: TaskStoreOptions) {
+function createPushConfigStore(database: Database, { tenant, connection, seal }: TaskStoreOptions) {
   const pushSealContext = (taskId: string, id: string): string =>
     JSON.stringify([tenant, connection, 'push', taskId, id])
   const openPushConfig = async ({ sealed, ...row }: PushRow): Promise<PushConfig> => {
@@ -228,13 +228,13 @@ export const taskNews = nameStatement(
 select t.state, ${isoTimeSql('t.state_at')} as "stateAt", t.status_message as said,
   coalesce((select json_agg(l.line) from (
     select ${line} as line from turns u join run_events e on e.run_id = u.id
-    where u.task_id = t.id and (u.task_order, e.seq) > ($4::int, $5::int) and ${isShownEventSql('e')}
+    where u.task_id = t.id and (u.task_order, e.seq) > ($4::int, $5::int) and ${isEventVisibleToCallerSql('e')}
     order by u.task_order, e.seq limit $6) l), '[]') as lines
 from tasks t where ${byId}`,
 )
 
 /** What a list is of; `context` only where it is asked for, so that a plan made without it does not pass it by. */
-const listedTasksSql = (context: string): string => `
+const fromTasksMatchingFilterSql = (context: string): string => `
   from tasks t where t.tenant = $1 and t.connection = $2 and t.owner = $3 and ($4::text is null or t.agent = $4)${context}
     and ($6::text is null or t.state = $6) and t.state_at >= coalesce($7::timestamptz, '-infinity')
     -- What was merely said was answered as a message: its asker knows of no task.
@@ -251,8 +251,8 @@ const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
  * `total` counts all pages, up to a limit; a page is found by its index, in the order that the index has.
  */
 const listTasksSql = (context: string): string => `
-select (select count(*)::int from (select 1 ${listedTasksSql(context)} limit ${maxCounted}) m) as total, coalesce((select json_agg(p.task) from (
-  select ${task} as task ${listedTasksSql(context)}
+select (select count(*)::int from (select 1 ${fromTasksMatchingFilterSql(context)} limit ${maxCounted}) m) as total, coalesce((select json_agg(p.task) from (
+  select ${task} as task ${fromTasksMatchingFilterSql(context)}
     and (t.state_at, t.id) < (coalesce($8::timestamptz, 'infinity'), coalesce($9::uuid, '${lastId}'))
   order by t.state_at desc nulls last, t.id desc nulls last limit $10) p), '[]') as tasks`
 

@@ -4,26 +4,26 @@
 export const controlPrefix = '~control '
 
 /** The sender's own name for it. A length tells where the subject ends, whatever is in it. */
-export function sendersThreadName(subject: string, named: string): string {
+export function senderNamedThreadKey(subject: string, named: string): string {
   // Counted as a database counts: by characters, not by halves of them.
   return `~${[...subject].length}~${subject}~${named}`
 }
 
 /** The name of a thread that the platform confirms; it never begins like a sender's own. */
-export function platformThreadName(named: string): string {
+export function platformNamedThreadKey(named: string): string {
   return named.startsWith('~') ? `~~${named}` : named
 }
 
 // A conversation that its sender merely claims is named by its sender first, so that no other sender's claim leads there.
 
 /** SQL for the part before the sender's own name for it. The subject is written without `~`, so it ends where it ends. */
-export const sendersThreadPrefixSql = (subject: string): string =>
+export const escapedSenderThreadPrefixSql = (subject: string): string =>
   `'~' || replace(replace(coalesce(${subject}, ''), '%', '%25'), '~', '%7E') || '~'`
 
-/** SQL for the same as `sendersThreadName` of src/db/thread-names.ts, up to the name of the thread. */
-export const sendersThreadNamePrefixSql = (subject: string): string =>
+/** SQL for the same as `senderNamedThreadKey` of src/db/thread-names.ts, up to the name of the thread. */
+export const senderNamedThreadPrefixSql = (subject: string): string =>
   `'~' || length(${subject}) || '~' || ${subject} || '~'`
 
-/** SQL for the same as `platformThreadName`. */
-export const platformThreadNameSql = (named: string): string =>
+/** SQL for the same as `platformNamedThreadKey`. */
+export const platformNamedThreadKeySql = (named: string): string =>
   `case when starts_with(${named}, '~') then '~~' else '' end || ${named}`

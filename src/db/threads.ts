@@ -3,7 +3,7 @@
 import type { Envelope } from '../contract/gateway-events.ts'
 import { cleanText } from '../lib/clean-text.ts'
 import { type Db, isoTimeSql, nameStatement, storableJson, unindexedColumnSql } from './client.ts'
-import { sendersThreadPrefixSql } from './thread-names.ts'
+import { escapedSenderThreadPrefixSql } from './thread-names.ts'
 
 export type ThreadQuery = {
   readonly connection: string
@@ -88,7 +88,7 @@ with own as materialized (
     where a.tenant = $1 and a.connection = $2 and a.agent = agent.slug and a.external_id = $5
     union
     select c.id from conversations c
-    where c.tenant = $1 and c.connection = $2 and c.agent = agent.slug and c.external_id = ${sendersThreadPrefixSql('$4::text')} || $5
+    where c.tenant = $1 and c.connection = $2 and c.agent = agent.slug and c.external_id = ${escapedSenderThreadPrefixSql('$4::text')} || $5
   ) f
   where exists (select 1 from participants p where p.conversation_id = f.id and p.subject = $4)
 ),

@@ -55,12 +55,12 @@ export type NewToken = TokenTerms & {
 export type FoundToken = TokenHolder & { readonly isUseDue: boolean }
 
 /** The end of an id is random; its beginning is the time, and the same for all tokens of one afternoon. */
-export function tokenDigits(id: string): string {
+export function lastCharactersOfTokenId(id: string): string {
   return id.slice(-8)
 }
 
 export function tokenPrefix(id: string): string {
-  return `parley_${tokenDigits(id)}`
+  return `parley_${lastCharactersOfTokenId(id)}`
 }
 
 type Row = Omit<TokenLine, 'prefix'>
@@ -165,7 +165,7 @@ select (select count(*)::int from meant) as meant, (select count(*)::int from re
 
 // Tokens that count once. Two replicas that meet on one are told apart by the primary key.
 
-export function createUsedTokens(database: Database, tenant: string): UsedTokens {
+export function createUsedTokenStore(database: Database, tenant: string): UsedTokens {
   return {
     use: async (key, expiresAt) => (await database.query(useToken, [tenant, key, expiresAt])).length > 0,
   }

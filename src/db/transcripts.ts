@@ -5,7 +5,7 @@ import type { RunLog } from '../contract/channel.ts'
 import type { Envelope } from '../contract/gateway-events.ts'
 import type { Json } from '../lib/json-value.ts'
 import { type Database, type Db, nameStatement, storableJson } from './client.ts'
-import { withdrawQuestions } from './questions.ts'
+import { withdrawDecidedQuestionsSql } from './questions.ts'
 
 // Timers and signals: rows that wake a lane without a message.
 
@@ -65,7 +65,7 @@ queued as (
   group by s.conversation_id order by s.conversation_id
   on conflict (conversation_id) do update set pending = lanes.pending + excluded.pending
   returning 1
-),${withdrawQuestions({ from: 'expired', after: 'queued' })}
+),${withdrawDecidedQuestionsSql({ from: 'expired', after: 'queued' })}
 select count(*)::int as fired, (extract(epoch from now()) * 1000)::float8 as "databaseMs" from fired`,
 )
 
@@ -130,7 +130,7 @@ type Window = {
  * The lines of a window, with their numbers. Ambient context stands where it was said and does not count against what was
  * said to the agent; there is never more of it between two turns than one turn is given.
  */
-export const windowLinesSql = ({ session, head, tail, around, where }: Window): string => {
+export const transcriptWindowLinesSql = ({ session, head, tail, around, where }: Window): string => {
   const transcriptLinesSql = (more: string) =>
     `select m.seq, m.envelope from messages m where m.session_id = ${session} and ${where}${more}`
   const said = `m.role <> 'ambient'`
@@ -149,7 +149,7 @@ export const windowLinesSql = ({ session, head, tail, around, where }: Window): 
 const transcriptWindow = nameStatement(
   'transcript_window',
   `
-select envelope from (${windowLinesSql({ session: '$1', head: '$2', tail: '$3', around: '$5', where: 'm.tenant = $4 and ($6::bigint is null or m.seq < $6::bigint)' })}) lines
+select envelope from (${transcriptWindowLinesSql({ session: '$1', head: '$2', tail: '$3', around: '$5', where: 'm.tenant = $4 and ($6::bigint is null or m.seq < $6::bigint)' })}) lines
 order by seq`,
 )
 

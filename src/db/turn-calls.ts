@@ -3,15 +3,15 @@
 import { rowVersion } from './client.ts'
 
 /** `mayTell`: a condition under which anything is said at all. */
-export const turnCallsSql = (mayTell: string): string => `
-${sentCallsSql(mayTell)},
-${orderSendLanesSql("select tenant, connection, order_key, 1 as calls from sent where state = 'queued'")},`
+export const insertTurnCallsSql = (mayTell: string): string => `
+${insertOutboxCallsSql(mayTell)},
+${addPendingCallsToSendLanesSql("select tenant, connection, order_key, 1 as calls from sent where state = 'queued'")},`
 
 /**
  * The same for a turn that opened a live message. One that no worker has begun to send is not sent any more: what is said now is
  * a message of its own. The lane of the sends is locked first, as the send worker does.
  */
-export const liveTurnCallsSql = (mayTell: string): string => `
+export const insertLiveTurnCallsSql = (mayTell: string): string => `
 sending as materialized (
   select l.order_key from turn join send_lanes l on l.tenant = turn.tenant and l.connection = turn.connection
     and l.order_key = turn.conversation_id::text for update of l
@@ -22,11 +22,11 @@ withdrawn as (
   where o.origin = turn.id and o.ordinal = 0 and o.purpose = 'live' and o.state = 'queued' and s.lanes > 0
   returning o.tenant, o.connection, o.order_key
 ),
-${sentCallsSql(mayTell)},
-${orderSendLanesSql(`select tenant, connection, order_key, 1 as calls from sent where state = 'queued'
+${insertOutboxCallsSql(mayTell)},
+${addPendingCallsToSendLanesSql(`select tenant, connection, order_key, 1 as calls from sent where state = 'queued'
     union all select tenant, connection, order_key, -1 from withdrawn`)},`
 
-function sentCallsSql(mayTell: string): string {
+function insertOutboxCallsSql(mayTell: string): string {
   return `sent as (
   insert into outbox (id, tenant, connection, conversation_id, turn_id, origin, ordinal, order_key, "primary", purpose, v,
     call, client_id, state, settled_at, vendor_id, attempt, not_before, expires_at, trace_id, live_reference,
@@ -46,7 +46,7 @@ function sentCallsSql(mayTell: string): string {
 }
 
 /** Calls that came, and with -1 those that went, as counts of their lanes. */
-export function orderSendLanesSql(rows: string): string {
+export function addPendingCallsToSendLanesSql(rows: string): string {
   return `ordered as (
   insert into send_lanes (tenant, connection, order_key, pending)
   select tenant, connection, order_key, sum(calls) from (${rows}) r group by 1, 2, 3 order by 1, 2, 3

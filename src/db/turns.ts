@@ -11,7 +11,7 @@ import {
   turnMessages,
   waitingMessages,
 } from './claim-lanes.ts'
-import { type Db, nameStatement, readableRows, type Statement, storableJson } from './client.ts'
+import { type Db, nameStatement, type Statement, storableJson, takeReadableRows } from './client.ts'
 import {
   completeLiveTurn,
   completeTaskTurn,
@@ -78,29 +78,29 @@ export function claimTurns(
   crashes: string = anyCrashes,
 ): Promise<readonly HeldLane[]> {
   return full === undefined || hasNoFullSlots(full)
-    ? claimHeldLanes(db, claimLanes, limit, crashes)
-    : claimHeldLanes(db, claimOtherLanes, limit, crashes, storableJson(full))
+    ? claimTurnLanes(db, claimLanes, limit, crashes)
+    : claimTurnLanes(db, claimOtherLanes, limit, crashes, storableJson(full))
 }
 
 /** The same among conversations that hold commands for the gateway itself. */
 export function claimControlTurns(db: Db, limit: number): Promise<readonly HeldLane[]> {
-  return claimHeldLanes(db, claimControlLanes, limit, anyCrashes)
+  return claimTurnLanes(db, claimControlLanes, limit, anyCrashes)
 }
 
 /** What waits behind the turn that runs in this lane. */
 export async function listWaitingMessages(db: Db, hold: Hold): Promise<readonly WaitingMessage[]> {
   const [found] = await db.query<Rows>(waitingMessages, [hold.conversationId, windowSize])
-  return found === undefined ? [] : addStoredAccess(readableRows(found.messages), found.access)
+  return found === undefined ? [] : addStoredAccess(takeReadableRows(found.messages), found.access)
 }
 
 /** What a turn of this lane was about, also when it has ended. The message of what was erased meanwhile is null. */
 export async function listTurnMessages(db: Db, hold: Hold, turnId: string): Promise<readonly WaitingMessage[]> {
   const [found] = await db.query<Rows>(turnMessages, [hold.conversationId, turnId])
-  return found === undefined ? [] : addStoredAccess(readableRows(found.messages), found.access)
+  return found === undefined ? [] : addStoredAccess(takeReadableRows(found.messages), found.access)
 }
 
 /** Takes waiting messages into the running turn, all or none. */
-export async function joinTurn(
+export async function joinMessagesIntoTurn(
   db: Db,
   hold: Hold,
   turnId: string,
@@ -118,7 +118,7 @@ export async function openTurn(
   turn: NewTurn | null,
   dispositions: readonly Disposition[],
 ): Promise<boolean> {
-  const rows = await db.query<Held>(chooseOpenStatement(turn, dispositions), [
+  const rows = await db.query<Held>(chooseOpenTurnStatement(turn, dispositions), [
     lane.conversationId,
     db.holder,
     lane.epoch,
@@ -181,7 +181,7 @@ export async function completeTurn(
   const [row] =
     end.pairing === null
       ? await db.query<Completed>(statement, params)
-      : await retryWhenSlotTaken(() => db.query<Completed>(statement, params))
+      : await retryWhenPairingSlotTaken(() => db.query<Completed>(statement, params))
   if (row !== undefined && row.ended > 0) return { hasSends: row.hasSends, task: row.task ?? null }
   // Nothing to end: either the lease is lost, or an earlier try of ours was committed and its answer went missing.
   const [ours] = await db.query<{ ended: number }>(endedUnder, [end.turnId, hold.epoch])
@@ -198,7 +198,7 @@ export async function renewLanes(db: Db, holds: readonly Hold[]): Promise<Readon
 }
 
 /** Counts a lane's rows anew after a claim found nothing in it; true when the count was wrong. */
-export function repairLane(db: Db, hold: Hold): Promise<boolean> {
+export function recountLanePending(db: Db, hold: Hold): Promise<boolean> {
   return db.transaction(async (sql) => {
     const fence = [hold.conversationId, db.holder, hold.epoch]
     const [lane] = await sql.query<{ pending: number }>(lockLane, fence)
@@ -208,7 +208,7 @@ export function repairLane(db: Db, hold: Hold): Promise<boolean> {
   })
 }
 
-async function claimHeldLanes(
+async function claimTurnLanes(
   db: Db,
   statement: Statement,
   limit: number,
@@ -223,22 +223,22 @@ async function claimHeldLanes(
   return rows.flatMap((row) => {
     if (row.conversationId === null) return []
     const { access, requeued: _, ...lane } = row
-    return [{ ...lane, messages: addStoredAccess(readableRows(lane.messages), access) }]
+    return [{ ...lane, messages: addStoredAccess(takeReadableRows(lane.messages), access) }]
   })
 }
 
 /** Another replica took the pairing's slot in the same instant: nothing was stored, and there may be other slots. */
-async function retryWhenSlotTaken<T>(work: () => Promise<T>, tries = 8): Promise<T> {
+async function retryWhenPairingSlotTaken<T>(work: () => Promise<T>, tries = 8): Promise<T> {
   try {
     return await work()
   } catch (error) {
     if (tries <= 1 || !isGatewayError(error, 'storage_refused_row')) throw error
-    return retryWhenSlotTaken(work, tries - 1)
+    return retryWhenPairingSlotTaken(work, tries - 1)
   }
 }
 
 /** Most turns are nowhere near a room. */
-function chooseOpenStatement(turn: NewTurn | null, dispositions: readonly Disposition[]): Statement {
+function chooseOpenTurnStatement(turn: NewTurn | null, dispositions: readonly Disposition[]): Statement {
   const isInRoom = turn?.recall !== undefined || turn?.unheard !== undefined
   return isInRoom || dispositions.some(({ ambient }) => ambient !== undefined) ? openRoomTurn : openTurnSql
 }

@@ -8,7 +8,7 @@ import type { Log } from '../lib/log.ts'
 import type { AttachmentDescriptor, AttachmentHandle, AttachmentService, HandleReader } from './attachment.ts'
 import type { BlobStore } from './blob-store.ts'
 import { listSignedUrlOrigins } from './parse-signed-url.ts'
-import { claimObjectBySignedUrl, handlePath, redeemHandle, signHandle } from './signed-urls.ts'
+import { claimObjectBySignedUrl, handlePath, signDownloadToken, verifyDownloadUrl } from './signed-urls.ts'
 import { keyPrefix, storeFile } from './store-file.ts'
 
 export type AttachmentServiceDeps = {
@@ -69,8 +69,8 @@ export function createAttachmentService(deps: AttachmentServiceDeps): Attachment
     claim: (url, by) => claimObjectBySignedUrl(claims, url, by),
     find: (ids) => attachments.byIds(ids),
     open: async (descriptor, range) => findBlobStore(stores, descriptor).read(descriptor.path, range),
-    handle: (descriptor, reader) => createDownloadHandle({ ...deps, publicOrigin }, options, descriptor, reader),
-    redeem: (rawUrl) => redeemHandle(deps, rawUrl),
+    handle: (descriptor, reader) => createDownloadLink({ ...deps, publicOrigin }, options, descriptor, reader),
+    redeem: (rawUrl) => verifyDownloadUrl(deps, rawUrl),
     use: (ids, by) => attachments.use(ids, by),
     remove: (id, actor) => attachments.remove(id, actor),
     list: (page) => attachments.list(page),
@@ -78,7 +78,7 @@ export function createAttachmentService(deps: AttachmentServiceDeps): Attachment
   }
 }
 
-async function createDownloadHandle(
+async function createDownloadLink(
   deps: Pick<AttachmentServiceDeps, 'keys' | 'tenant' | 'now' | 'publicOrigin' | 'stores'>,
   { personSeconds, agentSeconds, handles }: AttachmentOptions,
   descriptor: AttachmentDescriptor,
@@ -94,7 +94,7 @@ async function createDownloadHandle(
     const expiresAt = new Date(deps.now() + seconds * 1000).toISOString()
     return { url: await signUrl(descriptor.path, seconds), expiresAt }
   }
-  const { token, expiresAtMs } = await signHandle(deps, descriptor, reader, seconds)
+  const { token, expiresAtMs } = await signDownloadToken(deps, descriptor, reader, seconds)
   const url = `${deps.publicOrigin}${handlePath}/${descriptor.bucket}/${descriptor.path}?token=${token}`
   return { url, expiresAt: new Date(expiresAtMs).toISOString() }
 }
@@ -166,7 +166,7 @@ async function removeUnusedObjects(
   const gone: string[] = []
   let failed = 0
   for (const blob of await deps.attachments.due(sweepLimit, orphanHours)) {
-    if (await isObjectRemoved(deps.stores, blob)) gone.push(blob.id)
+    if (await tryRemoveStoredObject(deps.stores, blob)) gone.push(blob.id)
     else failed += 1
   }
   if (gone.length > 0) await deps.attachments.gone(gone)
@@ -174,7 +174,7 @@ async function removeUnusedObjects(
   return gone.length
 }
 
-async function isObjectRemoved(stores: readonly BlobStore[], { store, bucket, path }: NewBlob): Promise<boolean> {
+async function tryRemoveStoredObject(stores: readonly BlobStore[], { store, bucket, path }: NewBlob): Promise<boolean> {
   const holder = stores.find((each) => each.name === store && each.bucket === bucket)
   if (holder === undefined) return false
   try {

@@ -26,11 +26,11 @@ export function parseSignedUrl(raw: string, places: readonly SignedUrlOrigin[]):
   if (!read.ok) return rejectFile(read.code)
   const candidates = places.filter((place) => place.origin === read.url.origin)
   // Several stores may live at one host; the one that has the bucket answers, else the first one says what is wrong.
-  const results = candidates.map((place) => parseAtOrigin(place, read.url))
+  const results = candidates.map((place) => parseUrlOfKnownOrigin(place, read.url))
   return results.find((result) => result.kind === 'parsed') ?? results[0] ?? rejectFile('SU_HOST')
 }
 
-function parseAtOrigin(place: SignedUrlOrigin, url: RawUrl): SignedUrl | FileRejection {
+function parseUrlOfKnownOrigin(place: SignedUrlOrigin, url: RawUrl): SignedUrl | FileRejection {
   const location = parseObjectLocation(place, url)
   if ('code' in location) return rejectFile(location.code)
   const { bucket, path } = location.value

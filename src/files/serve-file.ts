@@ -53,12 +53,12 @@ export function parseRange(header: string | null | undefined, size: number): Ran
   const [, from, to] = singleRange.exec(header ?? '') ?? []
   if (from === undefined || to === undefined || (from === '' && to === '')) return { kind: 'whole' }
   // A suffix: the last so many bytes.
-  if (from === '') return toRangeReading(Math.max(0, size - Number(to)), size - 1, size)
+  if (from === '') return checkRangeAgainstSize(Math.max(0, size - Number(to)), size - 1, size)
   if (to !== '' && Number(to) < Number(from)) return { kind: 'whole' }
-  return toRangeReading(Number(from), to === '' ? size - 1 : Math.min(Number(to), size - 1), size)
+  return checkRangeAgainstSize(Number(from), to === '' ? size - 1 : Math.min(Number(to), size - 1), size)
 }
 
-function toRangeReading(start: number, end: number, size: number): RangeReading {
+function checkRangeAgainstSize(start: number, end: number, size: number): RangeReading {
   if (start >= size) return { kind: 'unsatisfiable', contentRange: `bytes */${size}` }
   return { kind: 'part', range: { start, end }, contentRange: `bytes ${start}-${end}/${size}` }
 }

@@ -29,7 +29,7 @@ const algorithm = 'HS256'
 const scope = 'download'
 const maxKeyIdLength = 64
 
-export async function signHandle(
+export async function signDownloadToken(
   { keys, tenant, now }: HandleTokenDeps,
   { id, bucket, path }: AttachmentDescriptor,
   { kind, principal }: HandleReader,
@@ -51,7 +51,7 @@ export async function signHandle(
 }
 
 /** Whatever is wrong before the signature holds has one answer: a stranger learns nothing by varying a guess. */
-async function verifyHandle(
+async function verifyDownloadToken(
   { keys, tenant, now }: HandleTokenDeps,
   token: string,
   object: string,
@@ -64,7 +64,7 @@ async function verifyHandle(
       currentDate: new Date(now()),
       clockTolerance: 0,
     })
-    return readHandleClaims(payload, object)
+    return readDownloadClaims(payload, object)
   } catch (error) {
     // Both are judged after the signature.
     if (error instanceof errors.JWTExpired) return { code: 'SU_EXPIRED' }
@@ -80,13 +80,13 @@ async function findSigningKey(keys: SigningKeys, kid: string | undefined): Promi
   return key.secret
 }
 
-function readHandleClaims(payload: JWTPayload, object: string): HandleVerification {
+function readDownloadClaims(payload: JWTPayload, object: string): HandleVerification {
   const { sub = '', jti = '', url, scope: given, for: reader } = payload
   if (given !== scope) return { code: 'SU_SCOPE' }
   const [kind, mark] = String(reader).split(':')
   if (url !== object || (kind !== 'person' && kind !== 'agent')) return { code: 'SU_TOKEN_MISMATCH' }
-  const isHandleReader = async (principal: string) => (await hashReader(jti, principal)) === mark
-  return { claims: { attachmentId: sub, reader: kind, isFor: isHandleReader } }
+  const isDownloadReader = async (principal: string) => (await hashReader(jti, principal)) === mark
+  return { claims: { attachmentId: sub, reader: kind, isFor: isDownloadReader } }
 }
 
 /** URLs travel: the reader stands in them as a mark that is different every time, not by name. */
@@ -106,7 +106,7 @@ export const handlePath = '/storage/v1/object/sign'
 const endpoint = handlePath.slice(1).split('/')
 
 /** `rawUrl` as the listener got it: a path with its query, or the whole URL. */
-export async function redeemHandle(deps: RedeemDeps, rawUrl: string): Promise<RedeemOutcome> {
+export async function verifyDownloadUrl(deps: RedeemDeps, rawUrl: string): Promise<RedeemOutcome> {
   const read = parseRawPath(rawUrl)
   if (!read.ok) return rejectFile(read.code)
   const { segments, query } = read.url
@@ -115,12 +115,12 @@ export async function redeemHandle(deps: RedeemDeps, rawUrl: string): Promise<Re
   const tokens = query.filter(([name]) => name === 'token').map(([, value]) => value)
   if (tokens.length > 1) return rejectFile('SU_DUP_PARAM')
   const object = segments.slice(endpoint.length).join('/')
-  const reading = await verifyHandle(deps, tokens[0] ?? '', object)
+  const reading = await verifyDownloadToken(deps, tokens[0] ?? '', object)
   if ('code' in reading) return rejectFile(reading.code)
-  return checkHandleReader(await deps.attachments.byId(reading.claims.attachmentId), reading.claims, object)
+  return checkDownloadReader(await deps.attachments.byId(reading.claims.attachmentId), reading.claims, object)
 }
 
-async function checkHandleReader(
+async function checkDownloadReader(
   descriptor: AttachmentDescriptor | undefined,
   { reader, isFor }: HandleClaims,
   object: string,
@@ -165,7 +165,7 @@ async function isTokenForged(deps: ClaimDeps, { form, token, bucket, path }: Sig
   const keyId = readTokenKeyId(token)
   if (keyId === undefined) return true
   if ((await deps.keys.find(keyId)) === undefined) return false
-  const reading = await verifyHandle(deps, token, `${bucket}/${path}`)
+  const reading = await verifyDownloadToken(deps, token, `${bucket}/${path}`)
   return 'code' in reading && reading.code !== 'SU_EXPIRED'
 }
 

@@ -18,20 +18,20 @@ const markerBytes = 1024
 export function sniffType(firstBytes: Uint8Array): Sniffed {
   const head = firstBytes.subarray(0, sniffBytes)
   const magic = sniffMagicNumber(head)
-  if (magic !== undefined) return toBinaryType(head, magic)
+  if (magic !== undefined) return refineBinaryType(head, magic)
   const markup = sniffMarkup(head)
   if (markup !== undefined) return { mimeType: markup, isActive: true }
   // A PDF reader accepts junk before its header; a browser does not, so readers disagree on what this is.
   if (bytesIncludeWord(head.subarray(0, markerBytes), '%PDF-')) return ambiguousBinary
   if (isPlainText(head)) return { mimeType: 'text/plain', isActive: false }
-  return hasActiveMarker(head.subarray(0, markerBytes)) ? ambiguousBinary : unknownBinary
+  return containsScriptOrMarkup(head.subarray(0, markerBytes)) ? ambiguousBinary : unknownBinary
 }
 
-function toBinaryType(head: Uint8Array, mimeType: string): Sniffed {
+function refineBinaryType(head: Uint8Array, mimeType: string): Sniffed {
   if (mimeType === 'application/zip') return { mimeType: sniffZip(head), isActive: false }
   // Cameras and editors write markup-like metadata into JPEG, whose magic number no script can begin with.
   if (mimeType === 'image/jpeg') return { mimeType, isActive: false }
-  const isPolyglot = looksLikeScript(head) || hasActiveMarker(head.subarray(0, markerBytes))
+  const isPolyglot = looksLikeScript(head) || containsScriptOrMarkup(head.subarray(0, markerBytes))
   return isPolyglot ? ambiguousBinary : { mimeType, isActive: false }
 }
 
@@ -94,7 +94,7 @@ function sniffMagicNumber(head: Uint8Array): string | undefined {
     oggType(head) ??
     matroskaType(head) ??
     bitmapType(head) ??
-    programType(head) ??
+    windowsProgramType(head) ??
     sniffAudioFrame(head)
   )
 }
@@ -127,7 +127,7 @@ function bitmapType(head: Uint8Array): string | undefined {
 }
 
 /** A Windows program names the place of its second header. */
-function programType(head: Uint8Array): string | undefined {
+function windowsProgramType(head: Uint8Array): string | undefined {
   if (latin1Slice(head, 0, 2) !== 'MZ' || head.length < 64) return undefined
   const at = new DataView(head.buffer, head.byteOffset, head.byteLength).getUint32(60, true)
   const isProgram = hasBytesAt(head, at, '50450000') || head.includes(0)
@@ -195,7 +195,7 @@ function xmlType(text: string): string {
 }
 
 /** Markup somewhere in bytes that are called something else, also with a zero between its letters. */
-function hasActiveMarker(head: Uint8Array): boolean {
+function containsScriptOrMarkup(head: Uint8Array): boolean {
   const text = new TextDecoder('latin1').decode(head)
   return activeMarker.test(text) || activeMarker.test(text.replaceAll('\u0000', ''))
 }
@@ -261,7 +261,7 @@ const headerLength = 30
 const maxNames = 64
 
 function sniffZip(head: Uint8Array): string {
-  const names = entryNames(head)
+  const names = listZipEntryNames(head)
   if (names[0] === 'mimetype') return zipDeclaredType(head) ?? 'application/zip'
   for (const [prefix, mimeType] of officeTypes) if (names.some((name) => name.startsWith(prefix))) return mimeType
   if (names.includes('AndroidManifest.xml')) return 'application/vnd.android.package-archive'
@@ -278,7 +278,7 @@ function zipDeclaredType(head: Uint8Array): string | undefined {
 }
 
 /** By their signature and not by their lengths: a streamed zip does not know its lengths in advance. */
-function entryNames(head: Uint8Array): readonly string[] {
+function listZipEntryNames(head: Uint8Array): readonly string[] {
   const view = toDataView(head)
   const names: string[] = []
   for (let at = 0; at + headerLength <= head.length && names.length < maxNames; at += 1) {

@@ -7,7 +7,7 @@ import type { IdSource } from '../lib/ids.ts'
 import type { Log } from '../lib/log.ts'
 import { type FileRejection, type IncomingFile, rejectFile, type StoreOutcome } from './attachment.ts'
 import type { BlobStore } from './blob-store.ts'
-import { type BodyLimits, type MeasuredBody, measureBody } from './measured-body.ts'
+import { type BodyLimits, hashAndMeasureBody, type MeasuredBody } from './measured-body.ts'
 import { servedContentType } from './serve-file.ts'
 import { sniffType } from './sniff-type.ts'
 
@@ -37,9 +37,9 @@ export async function storeFile(deps: StoreFileDeps, file: IncomingFile): Promis
       return { kind: 'stored', descriptor: known }
     }
   }
-  const body = await measureBody(file.body, deps.limits, deps.now)
+  const body = await hashAndMeasureBody(file.body, deps.limits, deps.now)
   const mimeType = refineSniffedType(file.declaredMime, sniffType(body.head).mimeType)
-  const refusal = refuseBeforeStoring(deps, body, file.declaredMime, mimeType)
+  const refusal = findUploadRejection(deps, body, file.declaredMime, mimeType)
   if (refusal !== undefined) {
     await body.cancel()
     return refusal
@@ -47,7 +47,7 @@ export async function storeFile(deps: StoreFileDeps, file: IncomingFile): Promis
   return storeMeasuredBody(deps, file, body, mimeType)
 }
 
-function refuseBeforeStoring(
+function findUploadRejection(
   { limits }: StoreFileDeps,
   body: MeasuredBody,
   declaredMime: string | undefined,

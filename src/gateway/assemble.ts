@@ -7,7 +7,7 @@ import { cloneForObserver } from '../contract/copy-for-watcher.ts'
 import type { Observer } from '../contract/gateway-events.ts'
 import { type Meter, noMeter } from '../contract/metrics.ts'
 import type { Database, Db, Failpoint, WakingWork } from '../db/client.ts'
-import { type AcceptDrafts, storeDrafts } from '../db/inbox.ts'
+import { type AcceptDrafts, storeInboxDrafts } from '../db/inbox.ts'
 import { createJournalStore } from '../db/journal.ts'
 import { createLeaseTakeOver } from '../db/take-over.ts'
 import { createTranscriptStore } from '../db/transcripts.ts'
@@ -19,7 +19,7 @@ import type { IssuerCache } from '../identity/issuers/issuer-client.ts'
 import { createCapabilityCheck, createEvidenceResolver } from '../identity/principals.ts'
 import { type Committer, createGroupCommit } from '../inbound/group-commit.ts'
 import { describeError, GatewayError } from '../lib/errors.ts'
-import { createIdSource } from '../lib/ids.ts'
+import { createUuidV7Source } from '../lib/ids.ts'
 import { createUnpinnedFetch, sha256Hex } from '../lib/index.ts'
 import { errorLogFields, type Log } from '../lib/log.ts'
 import type { SafeFetch } from '../lib/safe-fetch-port.ts'
@@ -29,15 +29,15 @@ import type { SettlePolicy } from '../outbound/settle.ts'
 import { createTaskWatchers } from '../tasks/task-service.ts'
 import type { GatewayConnection } from '../turns/gateway-connection.ts'
 import { createLeaseKeeper } from '../turns/leases.ts'
-import { createResultKeeper } from '../turns/result-keeper.ts'
-import { createRunWatch } from '../turns/run-control.ts'
+import { createResultWriteRetrier } from '../turns/result-keeper.ts'
+import { createRunUpdateWatcher } from '../turns/run-control.ts'
 import type { Isolation } from '../turns/suspects.ts'
 import type { TurnPolicy } from '../turns/turn-policy.ts'
 import { createWakeup, type Wakeup } from '../turns/worker-loop.ts'
-import { type AssembledFiles, assembleAttachments, type RuntimeFiles } from './attachments.ts'
+import { type AssembledFiles, createAttachmentServices, type RuntimeFiles } from './attachments.ts'
 import { createConnections } from './connections.ts'
 import type { GatewayDeps } from './deps.ts'
-import { createOwnAttestor, createOwnHost, createSpeakerMarks } from './own-keys.ts'
+import { createGatewayAttestor, createHostNameReader, createSpeakerMarkSigner } from './own-keys.ts'
 import type { SealKeys } from './seal.ts'
 
 export type Runtime = {
@@ -120,8 +120,8 @@ export function assembleGateway(config: Config, database: Database, runtime: Run
   const turnPolicy = resolveTurnPolicy(config)
   const { fenceFetch, fetch } = createLeaseFencedFetch(runtime, turnPolicy)
   const fillRandom = (bytes: Uint8Array<ArrayBuffer>): void => void crypto.getRandomValues(bytes)
-  const newId = createIdSource(runtime.now, fillRandom)
-  const files = assembleAttachments(config, database, { ...runtime, newId, fillRandom })
+  const newId = createUuidV7Source(runtime.now, fillRandom)
+  const files = createAttachmentServices(config, database, { ...runtime, newId, fillRandom })
   const wakeups = createWakeups(runtime.onWork)
   const watching = { watchers: createTaskWatchers(), wake: () => notifyAllWorkers(wakeups) }
   const parts = { ...runtime, ...watching, ...files.forChannels, fetch, newId }
@@ -137,7 +137,7 @@ export function assembleGateway(config: Config, database: Database, runtime: Run
     newId,
   }
   const keepers = createLeaseAndResultKeepers(runtime, db, turnPolicy)
-  const runWatch = createRunWatch({ db, everyMs: turnPolicy.pollMs })
+  const runWatch = createRunUpdateWatcher({ db, everyMs: turnPolicy.pollMs })
   const deps: GatewayDeps = {
     ...runtime,
     tenant,
@@ -146,7 +146,7 @@ export function assembleGateway(config: Config, database: Database, runtime: Run
     guardedFetch: runtime.guardedFetch ?? createUnpinnedFetch(fetch),
     connections,
     agents: new Map(config.agents.map((agent) => [agent.slug, agent])),
-    committer: (runtime.committer ?? createGroupCommit)((drafts) => storeDrafts(db, drafts)),
+    committer: (runtime.committer ?? createGroupCommit)((drafts) => storeInboxDrafts(db, drafts)),
     db,
     journal: createJournalStore(db),
     transcripts: createTranscriptStore(database, tenant),
@@ -192,7 +192,7 @@ function createLeaseAndResultKeepers(
 ): Pick<GatewayDeps, 'leases' | 'results'> {
   return {
     leases: createLeaseKeeper({ ...runtime, renew: (holds) => renewLanes(db, holds), leaseMs }),
-    results: createResultKeeper({ ...runtime, leaseMs }),
+    results: createResultWriteRetrier({ ...runtime, leaseMs }),
   }
 }
 
@@ -201,12 +201,12 @@ function createLeaseFencedFetch(
   runtime: Runtime,
   { leaseMs }: TurnPolicy,
 ): Pick<GatewayDeps, 'fenceFetch'> & Pick<Runtime, 'fetch'> {
-  const fenceFetch = runtime.fenceFetch ?? fetchWithoutFence(runtime.fetch)
+  const fenceFetch = runtime.fenceFetch ?? createUnfencedFetchFactory(runtime.fetch)
   return { fenceFetch, fetch: fenceFetch((ageMs) => ageMs < leaseMs / 3) }
 }
 
 /** Where nothing is known of bytes, a request has left as soon as it was asked for. */
-function fetchWithoutFence(fetch: Runtime['fetch']): GatewayDeps['fenceFetch'] {
+function createUnfencedFetchFactory(fetch: Runtime['fetch']): GatewayDeps['fenceFetch'] {
   return (_mayLeave, onSend) => (input, init) => {
     onSend?.()
     return fetch(input, init)
@@ -242,12 +242,12 @@ function chooseIdentityPorts({ ports, trustedIssuers }: Config): Pick<GatewayDep
 function createRemoteGatewayPorts(
   config: Config,
   database: Database,
-  parts: Parameters<typeof createOwnAttestor>[2],
+  parts: Parameters<typeof createGatewayAttestor>[2],
 ): Pick<GatewayDeps, 'attestor' | 'host' | 'speakerMarks'> {
   return {
-    attestor: createOwnAttestor(config, database, parts),
-    host: createOwnHost(config, database),
-    speakerMarks: createSpeakerMarks(config, database, parts),
+    attestor: createGatewayAttestor(config, database, parts),
+    host: createHostNameReader(config, database),
+    speakerMarks: createSpeakerMarkSigner(config, database, parts),
   }
 }
 
@@ -302,7 +302,7 @@ function createSafeObserver(observer: Observer | undefined, log: Log): Observer 
 
 function createWakeups(onWork: Runtime['onWork']): GatewayDeps['wakeups'] {
   return {
-    turns: alsoCallOnWakeup(createWakeup(), onWork),
+    turns: wrapWakeupWithCallback(createWakeup(), onWork),
     sends: createWakeup(),
     ends: createWakeup(),
     timers: createWakeup(),
@@ -311,13 +311,13 @@ function createWakeups(onWork: Runtime['onWork']): GatewayDeps['wakeups'] {
   }
 }
 
-function alsoCallOnWakeup(wakeup: Wakeup, onWork: (() => void) | undefined): Wakeup {
+function wrapWakeupWithCallback(wakeup: Wakeup, onWork: (() => void) | undefined): Wakeup {
   if (onWork === undefined) return wakeup
-  const notifyAndAnnounce = (isUrgent?: boolean): void => {
+  const notifyAndCallOnWork = (isUrgent?: boolean): void => {
     wakeup.notify(isUrgent)
     onWork()
   }
-  return { ...wakeup, notify: notifyAndAnnounce }
+  return { ...wakeup, notify: notifyAndCallOnWork }
 }
 
 function notifyAllWorkers(wakeups: Readonly<Record<string, Wakeup>>): void {

@@ -49,7 +49,7 @@ type FilesDeps = {
   readonly log: Log
 }
 
-export function assembleAttachments(config: Config, database: Database, deps: FilesDeps): AssembledFiles {
+export function createAttachmentServices(config: Config, database: Database, deps: FilesDeps): AssembledFiles {
   const { tenant } = config
   const { stores, origin } = deps.files ?? { stores: [missingBlobStore] as const, origin: `http://${config.domain}` }
   const { maxBytes, uploadsInFlight, handleSeconds, orphanHours, handles } = config.attachments

@@ -6,18 +6,18 @@ import type { AgentSkill, Hmac, Mailer, Offload } from '../contract/channel.ts'
 import type { AgentProfile, CallerVerifier, ChannelDeps } from '../contract/index.ts'
 import type { Database } from '../db/client.ts'
 import { createInstallations, type Seal } from '../db/installations.ts'
-import { createKnownPeople } from '../db/known-people.ts'
+import { createKnownSenderLookup } from '../db/known-people.ts'
 import { createOwnKeyStore } from '../db/own-keys.ts'
 import { createRecords } from '../db/records.ts'
 import { createRoomStore } from '../db/rooms.ts'
 import { createTaskStore } from '../db/tasks.ts'
-import { createTokenStore, createUsedTokens } from '../db/tokens.ts'
+import { createTokenStore, createUsedTokenStore } from '../db/tokens.ts'
 import { createRunLog } from '../db/transcripts.ts'
 import { createTtlStore } from '../db/ttl-store.ts'
 import { createCallerService } from '../identity/callers.ts'
 import { createExternalTokenVerifier, type ExternalTokenVerifier } from '../identity/issuers/external-tokens.ts'
 import { createIssuerCache, type IssuerCache } from '../identity/issuers/issuer-client.ts'
-import { hasTokenIssuers, metadataUrl } from '../identity/issuers/token-issuers.ts'
+import { hasTokenIssuers, protectedResourceMetadataUrl } from '../identity/issuers/token-issuers.ts'
 import { GatewayError } from '../lib/errors.ts'
 import { createUnpinnedFetch, equalInConstantTime, sha256Hex, webHmac } from '../lib/index.ts'
 import type { Log } from '../lib/log.ts'
@@ -57,7 +57,7 @@ export function createConnections(
   policy: TurnPolicy,
 ): readonly GatewayConnection[] {
   const seal = createSeal(parts.sealKeys ?? (async () => config.sealKeys.map(sealKeyBytes)))
-  const services = createCallerServices(config, database, parts)
+  const services = createCallerVerifierFactory(config, database, parts)
   const maxCallMs = Math.floor(policy.leaseMs / 3)
   const connections = config.connections.map((each) =>
     createConnection(config, each, database, { ...parts, seal, callers: services(each), maxCallMs }),
@@ -96,7 +96,7 @@ function createConnection(
     closedRooms,
     tasks,
     ttlStore: createTtlStore(database, { tenant, connection: key, seal: parts.seal }),
-    knownPeople: createKnownPeople(database, { tenant, connection: key }),
+    knownPeople: createKnownSenderLookup(database, { tenant, connection: key }),
     records: createRecords(database, { tenant, connection: key }),
     newId: parts.newId,
     maxCallMs: parts.maxCallMs,
@@ -162,7 +162,7 @@ type CallerServiceDeps = {
   readonly firstToken?: Secret
 }
 
-function createCallerServices(
+function createCallerVerifierFactory(
   config: Config,
   database: Database,
   parts: CallerServiceDeps,
@@ -170,9 +170,11 @@ function createCallerServices(
   const { tokenIssuers, tenant, publicUrl } = config
   const tokens = createTokenStore(database, tenant)
   const isOpen = hasTokenIssuers(tokenIssuers)
-  const outside = isOpen ? { outside: createOutsideTokenCheck(config, database, parts) } : {}
+  const outside = isOpen ? { outside: createIssuerTokenVerifier(config, database, parts) } : {}
   const metadata =
-    isOpen && publicUrl !== undefined ? { metadataUrl: (resource?: string) => metadataUrl(publicUrl, resource) } : {}
+    isOpen && publicUrl !== undefined
+      ? { metadataUrl: (resource?: string) => protectedResourceMetadataUrl(publicUrl, resource) }
+      : {}
   const first = parts.firstToken ?? config.adminToken
   const isFirstAdminToken = (token: string): boolean =>
     first !== undefined && equalInConstantTime(token, first.reveal())
@@ -189,7 +191,7 @@ function createCallerServices(
   return ({ isShared }) => createCallerService({ ...shared, isShared })
 }
 
-function createOutsideTokenCheck(
+function createIssuerTokenVerifier(
   { tokenIssuers, tenant }: Config,
   database: Database,
   parts: CallerServiceDeps,
@@ -199,7 +201,7 @@ function createOutsideTokenCheck(
     issuers: tokenIssuers,
     fetch: { own, guarded: parts.guardedFetch ?? own },
     memory: parts.issuerMemory ?? createIssuerCache(),
-    used: createUsedTokens(database, tenant),
+    used: createUsedTokenStore(database, tenant),
     hash: sha256Hex,
     now: parts.now,
     log: parts.log,

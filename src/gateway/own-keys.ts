@@ -14,7 +14,7 @@ const formerKeysMs = 48 * 60 * 60 * 1000
 
 type OwnAttestorDeps = { readonly sealKeys?: SealKeys; readonly newId: () => string; readonly now: () => number }
 
-export function createOwnAttestor(config: Config, database: Database, parts: OwnAttestorDeps): Attestor {
+export function createGatewayAttestor(config: Config, database: Database, parts: OwnAttestorDeps): Attestor {
   const { tenant, domain: issuer } = config
   const seal = createSeal(parts.sealKeys ?? (async () => config.sealKeys.map(sealKeyBytes)))
   const keys = createOwnKeyStore(database, { tenant, connection: 'gateway', agent: '', seal })
@@ -28,19 +28,22 @@ export function createOwnAttestor(config: Config, database: Database, parts: Own
 type HostNames = { readonly tenant: string; readonly publicUrl: string | undefined; readonly domain: string }
 
 /** The database is read at the first use, and once. */
-export function createOwnHost({ tenant, publicUrl, domain }: HostNames, database: Database): () => Promise<string> {
+export function createHostNameReader(
+  { tenant, publicUrl, domain }: HostNames,
+  database: Database,
+): () => Promise<string> {
   if (publicUrl !== undefined) {
     const { origin } = new URL(publicUrl)
     return async () => origin
   }
   const keys = createOwnKeyStore(database, { tenant, connection: 'gateway', agent: '', seal: noSeal })
   let known: Promise<string> | undefined
-  const readHostName = async (): Promise<string> => {
+  const readOrMakeHostName = async (): Promise<string> => {
     const name = await keys.keep('host', async () => crypto.randomUUID(), 'plain')
     return `http://${name ?? crypto.randomUUID()}.${domain}`
   }
   return () => {
-    known ??= readHostName().catch((error: unknown) => {
+    known ??= readOrMakeHostName().catch((error: unknown) => {
       known = undefined
       throw error
     })
@@ -59,14 +62,18 @@ export type SpeakerMarks = (sessionId: string) => Promise<string>
 const markLength = 20
 type SpeakerMarksDeps = { readonly sealKeys?: SealKeys }
 
-export function createSpeakerMarks(config: Config, database: Database, { sealKeys }: SpeakerMarksDeps): SpeakerMarks {
+export function createSpeakerMarkSigner(
+  config: Config,
+  database: Database,
+  { sealKeys }: SpeakerMarksDeps,
+): SpeakerMarks {
   const { tenant } = config
   const seal = createSeal(sealKeys ?? (async () => config.sealKeys.map(sealKeyBytes)))
   const keys = createOwnKeyStore(database, { tenant, connection: 'gateway', agent: '', seal })
   // Where the key cannot be opened, as in a replica without PARLEY_SEAL_KEY, it lasts as long as the process: a mark that changes
   // costs a provider's cache, and no turn fails for it.
   const lone = randomHex(32)
-  const readMarkKey = async (): Promise<CryptoKey> => {
+  const readSpeakerMarkKey = async (): Promise<CryptoKey> => {
     // Nothing that was made with an older one is ever checked.
     const ring = await keys.ring('speaker-marks', async () => randomHex(32), 0).catch(() => undefined)
     return crypto.subtle.importKey('raw', utf8.encode(ring?.all[0] ?? lone), { name: 'HMAC', hash: 'SHA-256' }, false, [
@@ -76,7 +83,7 @@ export function createSpeakerMarks(config: Config, database: Database, { sealKey
   return async (sessionId) => {
     const signed = await crypto.subtle.sign(
       'HMAC',
-      await readMarkKey(),
+      await readSpeakerMarkKey(),
       utf8.encode(JSON.stringify([tenant, sessionId])),
     )
     return toHex(new Uint8Array(signed)).slice(0, markLength)

@@ -26,7 +26,7 @@ const sealKeysLiveMs = 5_000
 export function createSeal(readKeys: SealKeys, now: () => number = Date.now): RotatingSeal {
   let keys: Promise<readonly SealKey[]> | undefined
   let until = 0
-  const knownSealKeys = (isAnew = false): Promise<readonly SealKey[]> => {
+  const readCachedSealKeys = (isAnew = false): Promise<readonly SealKey[]> => {
     if (isAnew || now() > until) keys = undefined
     if (keys === undefined) until = now() + sealKeysLiveMs
     keys ??= readKeys()
@@ -38,11 +38,11 @@ export function createSeal(readKeys: SealKeys, now: () => number = Date.now): Ro
     return keys
   }
   const findSealKey = async (id: string, isAnew = false): Promise<SealKey | undefined> =>
-    (await knownSealKeys(isAnew)).find((each) => each.id === id)
+    (await readCachedSealKeys(isAnew)).find((each) => each.id === id)
   return {
-    currentKey: async () => (await knownSealKeys())[0]?.id,
+    currentKey: async () => (await readCachedSealKeys())[0]?.id,
     async close(text, about) {
-      const [first] = await knownSealKeys()
+      const [first] = await readCachedSealKeys()
       if (first === undefined)
         throw new GatewayError(
           'config_invalid',

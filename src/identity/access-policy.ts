@@ -10,9 +10,9 @@ import type { PolicySender } from '../contract/sender.ts'
 import { GatewayError } from '../lib/errors.ts'
 import {
   checkEvidence,
-  delegatedSubjects,
   type EvidenceCode,
   filterAcceptedEvidence,
+  listOnBehalfOfSubjects,
   rankAssurance,
 } from './evidence.ts'
 
@@ -129,7 +129,7 @@ function admitByGrant({ valid, grants }: RuleDecisionContext): AccessDecision | 
   for (const evidence of valid) {
     // A grant covers one subject: a caller that acts for another person needs a rule that covers both.
     const grant = speaking.find(({ subject }) => subject === evidence.subject)
-    if (grant !== undefined && delegatedSubjects(evidence).every(isSubjectGranted))
+    if (grant !== undefined && listOnBehalfOfSubjects(evidence).every(isSubjectGranted))
       return { kind: 'admitted', rule: formatGrantRule(grant), evidence }
   }
   return undefined
@@ -155,7 +155,7 @@ function listApplicableGrants({ stored, connection, agent }: GrantContext): read
  */
 export function listRoleGrants(sender: PolicySender, context: AccessContext): readonly StoredGrant[] {
   const { valid } = collectValidEvidence(sender, context)
-  const own = new Set(valid.filter((each) => delegatedSubjects(each).length === 0).map(({ subject }) => subject))
+  const own = new Set(valid.filter((each) => listOnBehalfOfSubjects(each).length === 0).map(({ subject }) => subject))
   return listApplicableGrants(context).filter(
     ({ effect, role, subject }) => effect === 'allow' && role !== null && own.has(subject),
   )
@@ -247,7 +247,7 @@ function matchCallerAndDelegator(
   isPublic: boolean,
 ): { readonly denied?: string | undefined; readonly allowed?: string | undefined } {
   const caller = rules.match(evidence)
-  const [principal] = delegatedSubjects(evidence)
+  const [principal] = listOnBehalfOfSubjects(evidence)
   const open = isPublic ? 'public' : undefined
   if (principal === undefined) return { denied: caller.denied, allowed: caller.allowed ?? open }
   const forWhom = rules.match({ ...evidence, subject: principal, assurance: 'delegated' })

@@ -83,7 +83,7 @@ export function callerHeaders(context: CallerContext): Readonly<Record<string, s
 }
 
 /** What the agent we call is told: one deeper, with us as the caller. Undefined when that would be too deep. */
-export function nextHop(
+export function createNextCallChain(
   context: CallerContext,
   self: { readonly agent: string; readonly host: string; readonly user?: number },
   maxDepth = maxChainDepth,
@@ -185,7 +185,7 @@ export function exceedsHopLimit(depth: number, ceiling = defaultMaxHops): boolea
 }
 
 /** What the agent is told about its position; nothing outside a chain. */
-export function chainCue(chain: AgentChain | undefined): string | undefined {
+export function describeCallChainForAgent(chain: AgentChain | undefined): string | undefined {
   if (chain === undefined) return undefined
   const { hop, max_hops, is_final } = chain
   if (is_final) return `This is the final hop (${hop} of ${max_hops}): conclude, and do not call another agent.`
@@ -198,7 +198,11 @@ export type Visit =
   | { readonly thread: string; readonly by: 'agent'; readonly agent: string }
 
 /** `gw:agent_loop` when the agent has had its turn in this thread since a person last spoke. Oldest visit first. */
-export function loopFault(visits: readonly Visit[], thread: string, agent: string): 'gw:agent_loop' | undefined {
+export function findAgentLoopFault(
+  visits: readonly Visit[],
+  thread: string,
+  agent: string,
+): 'gw:agent_loop' | undefined {
   const here = visits.filter((visit) => visit.thread === thread)
   const sincePerson = here.slice(here.findLastIndex((visit) => visit.by === 'person') + 1)
   return sincePerson.some((visit) => visit.by === 'agent' && visit.agent === agent) ? 'gw:agent_loop' : undefined

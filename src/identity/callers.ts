@@ -2,7 +2,7 @@
 
 import { type Bearer, bearerChallenge, bearerErrorCode, type TokenRequirements } from '../contract/caller.ts'
 import { type CallerResult, type CallerVerifier, hasBearerScope, type RejectReason } from '../contract/index.ts'
-import { type TokenHolder, tokenDigits } from '../db/tokens.ts'
+import { lastCharactersOfTokenId, type TokenHolder } from '../db/tokens.ts'
 import { createAgentChain, readCallerContext } from './call-chain.ts'
 import type { ExternalTokenVerifier } from './issuers/external-tokens.ts'
 import { findToken, isOwnToken, parseBearerHeader, type TokenDeps } from './tokens.ts'
@@ -46,13 +46,13 @@ export function createCallerService(deps: CallerDeps): CallerVerifier {
     challenge: createBearerChallenge,
     async identify(headers, agent, wish = {}) {
       const authorization = headers['authorization']
-      if (authorization === undefined) return identifyWithChain(headers, undefined)
+      if (authorization === undefined) return identifyCallerFromHeaders(headers, undefined)
       // A caller that shows a token is taken for its holder or refused, never for another caller.
       const held = await verifyBearer(deps, parseBearerHeader(authorization) ?? '', agent, wish)
       if (typeof held === 'string') return rejectBearer(held, wish)
       if (wish.scope !== undefined && !hasBearerScope(held.bearer, wish.scope))
         return rejectBearer('insufficient_scope', wish)
-      const outcome = identifyWithChain(headers, held.bearer)
+      const outcome = identifyCallerFromHeaders(headers, held.bearer)
       if (outcome.kind !== 'identified') return outcome
       return (await held.use()) ? outcome : rejectBearer('token_replayed', wish)
     },
@@ -81,7 +81,7 @@ async function verifyOwnToken(
 ): Promise<VerifiedBearer | RejectReason> {
   const found = await findToken(deps, token)
   if (found === undefined) return 'invalid_token'
-  if (!tokenMayRun(found)) return 'insufficient_scope'
+  if (!tokenMayRunAgents(found)) return 'insufficient_scope'
   if (found.agent !== null && found.agent !== agent && !isOpen) return 'wrong_agent'
   return {
     bearer: tokenToBearer(found),
@@ -92,7 +92,10 @@ async function verifyOwnToken(
   }
 }
 
-function identifyWithChain(headers: Readonly<Record<string, string>>, bearer: Bearer | undefined): CallerResult {
+function identifyCallerFromHeaders(
+  headers: Readonly<Record<string, string>>,
+  bearer: Bearer | undefined,
+): CallerResult {
   const read = readCallerContext(headers, { newRoot: () => '' })
   if (!read.ok) return { kind: 'unreadable', bearer, remedy: read.remedy }
   const { context } = read
@@ -106,15 +109,15 @@ function identifyWithChain(headers: Readonly<Record<string, string>>, bearer: Be
 }
 
 /** A principal narrows: an operator's token that speaks for a person needs to be made for running as well. */
-function tokenMayRun({ scopes, principal }: Pick<TokenHolder, 'scopes' | 'principal'>): boolean {
+function tokenMayRunAgents({ scopes, principal }: Pick<TokenHolder, 'scopes' | 'principal'>): boolean {
   return scopes.includes('run') || (scopes.includes('admin') && principal === null)
 }
 
 function tokenToBearer(token: TokenHolder): Bearer {
   const { workspace, agent, clientId, allowedCapabilities } = token
   return {
-    tokenId: tokenDigits(token.id),
-    subject: token.principal ?? `gw:token/${tokenDigits(token.id)}`,
+    tokenId: lastCharactersOfTokenId(token.id),
+    subject: token.principal ?? `gw:token/${lastCharactersOfTokenId(token.id)}`,
     agent,
     claims: {
       ...workspace,

@@ -1,6 +1,6 @@
 // Erasing a person: what is in flight first, so that nothing comes back; the names last, so that a process that is
 // interrupted finds the rest again by doing the same once more.
-import { claimAccountDeletion, reachAccountDeletion } from '../db/account-deletions.ts'
+import { claimAccountDeletion, createAccountDeletionErasure } from '../db/account-deletions.ts'
 import type { Database } from '../db/client.ts'
 import type { EraseCursor, ErasedCounts, EraseStore, ErasingStore, PartialErasedCounts } from '../db/erase-person.ts'
 
@@ -125,7 +125,7 @@ async function eraseConversation(
   add: AddErased,
 ): Promise<void> {
   for (let round = 1; round <= maxRounds; round += 1) {
-    add(omitIsAlone(await store.stop(names, conversation)))
+    add(withoutIsAloneFlag(await store.stop(names, conversation)))
     await eraseUntilEmpty(add, () => store.eraseLines(names, conversation))
     while ((await store.eraseRuns(names, conversation)) > 0);
     await eraseUntilEmpty(add, () => store.eraseTurns(names, conversation))
@@ -139,7 +139,7 @@ async function eraseConversation(
   }
 }
 
-function omitIsAlone({
+function withoutIsAloneFlag({
   isAlone: _,
   ...part
 }: PartialErasedCounts & { readonly isAlone: boolean }): PartialErasedCounts {
@@ -177,6 +177,6 @@ export async function processAccountDeletions(
     const deletion = left > 0 ? await claimAccountDeletion(database, tenant, leaseMs) : undefined
     if (deletion === undefined) return count
     const wish = { principal: deletion.subject, actor: 'gateway', budgetMs: left, from: deletion.from }
-    await erasePerson({ store: reachAccountDeletion(database, tenant, deletion), monotonicMs }, wish)
+    await erasePerson({ store: createAccountDeletionErasure(database, tenant, deletion), monotonicMs }, wish)
   }
 }

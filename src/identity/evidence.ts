@@ -172,9 +172,9 @@ function isAssuranceClass(text: string): text is AssuranceClass {
 /**
  * Whether an assurance is as strong as the minimum. False for an unknown minimum: a misspelt demand must not become no demand.
  *
- * @example atLeast('oauth', 'platform') // true
+ * @example isAssuranceAtLeast('oauth', 'platform') // true
  */
-export function atLeast(assurance: string, minimum: string): boolean {
+export function isAssuranceAtLeast(assurance: string, minimum: string): boolean {
   return isAssuranceClass(minimum) && rankAssurance(assurance) >= rankAssurance(minimum)
 }
 
@@ -194,9 +194,9 @@ export type IdentityQuestion = {
  * The evidence that answers the question, or undefined. Reads no name, address, profile or channel.
  *
  * @example
- * if (hasIdentity(message, { subjectPrefix: 'slack:T0123/', assurance: 'platform' }) === undefined) return 'Only for our team.'
+ * if (findIdentityEvidence(message, { subjectPrefix: 'slack:T0123/', assurance: 'platform' }) === undefined) return 'Only for our team.'
  */
-export function hasIdentity(
+export function findIdentityEvidence(
   message: { readonly sender: PolicySender },
   question: IdentityQuestion,
 ): IdentityEvidence | undefined {
@@ -204,7 +204,7 @@ export function hasIdentity(
   return filterAcceptedEvidence(message.sender).find(
     (evidence) =>
       evidence.method === method &&
-      (assurance === undefined || atLeast(evidence.assurance, assurance)) &&
+      (assurance === undefined || isAssuranceAtLeast(evidence.assurance, assurance)) &&
       (subject === undefined || evidence.subject === subject) &&
       (subjectPrefix === undefined || hasSubjectPrefix(evidence.subject, subjectPrefix)) &&
       (issuer === undefined || evidence.issuer === issuer),
@@ -276,7 +276,7 @@ function readdressEvidence(evidence: IdentityEvidence, from: string, to: string)
 // For whom a caller acts. Trusted only where the proof covers the list, and never turned into a subject.
 
 /** Nearest first; empty when the proof says nothing about it. */
-export function delegatedSubjects({ on_behalf_of = [], proof }: IdentityEvidence): readonly string[] {
+export function listOnBehalfOfSubjects({ on_behalf_of = [], proof }: IdentityEvidence): readonly string[] {
   // A transport proves who delivered, not what the deliverer says about others.
   return proof.type === 'bearer-token' || proof.type === 'signed-attestation' ? on_behalf_of : []
 }

@@ -55,7 +55,7 @@ function findGrantReason(
   { principal, agent, role }: AccessQuestion,
 ): string | undefined {
   const grant = grants.find(
-    (each) => each.agent_id === agent && isRoleSufficient(each.role, role) && isGrantFor(each, principal),
+    (each) => each.agent_id === agent && isRoleSufficient(each.role, role) && isGrantForPrincipal(each, principal),
   )
   if (grant !== undefined) return grant.grant_id
   // To act as an agent is to see it, and no more: operating and administering need a grant.
@@ -66,7 +66,7 @@ function isRoleSufficient(granted: GrantRole, asked: GrantRole): boolean {
   return grantRoles.indexOf(granted) >= grantRoles.indexOf(asked)
 }
 
-function isGrantFor({ to, workspace_id }: AccessGrant, principal: ExecutionPrincipal): boolean {
+function isGrantForPrincipal({ to, workspace_id }: AccessGrant, principal: ExecutionPrincipal): boolean {
   if (workspace_id !== null && workspace_id !== principal.workspace_id) return false
   if ('user_id' in to) return to.user_id > 0 && to.user_id === principal.acting_user_id
   if ('owner_key' in to) return to.owner_key === principal.owner_key

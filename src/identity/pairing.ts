@@ -45,7 +45,7 @@ export function pairingPrompt(code: string, isRead: boolean): Sentence {
 }
 
 /** Said once they are let in. Undefined: nothing was left out. */
-export function resendNotice(leftOut: readonly OmittedContent[]): Sentence | undefined {
+export function resendOmittedContentNotice(leftOut: readonly OmittedContent[]): Sentence | undefined {
   const files = [...new Set(leftOut.flatMap((each) => each.files))]
   const more = leftOut.reduce((sum, each) => sum + each.more_files, 0)
   const named = files.slice(0, maxFiles)

@@ -88,7 +88,7 @@ export function conversationOwner(principal: ExecutionPrincipal): ConversationOw
 }
 
 /** What may be logged and shown: never token ids, owner keys, metadata, bindings, claims or lists of capabilities. */
-export function safeMetadata(principal: ExecutionPrincipal): Fields {
+export function loggablePrincipalFields(principal: ExecutionPrincipal): Fields {
   const { effective_agent_id, auth_source, request_context, acting_user_id } = principal
   const { workspace_id, client_id, audience_id } = principal
   const owner = conversationOwner(principal)
@@ -299,7 +299,11 @@ export function effectiveCeiling(principal: ExecutionPrincipal): CapabilityCeili
 }
 
 /** The ceiling allows it, and the user behind it has it. Without a user behind it the answer is no. */
-export async function can(principal: ExecutionPrincipal, capability: string, userHas: UserHas): Promise<boolean> {
+export async function isCapabilityGranted(
+  principal: ExecutionPrincipal,
+  capability: string,
+  userHas: UserHas,
+): Promise<boolean> {
   const ceiling = effectiveCeiling(principal)
   if (!ceilingAllows(ceiling, capability)) return false
   const user = ceiling !== null && ceiling.user_id > 0 ? ceiling.user_id : principal.acting_user_id
@@ -320,7 +324,7 @@ export function createCapabilityCheck(userHas: UserHas): CapabilityCheck {
       const isListed = principal.capability_ceiling?.allowed_capabilities?.includes(capability.trim()) === true
       if (isOperator || (principal.auth_source === 'agent_token' && isListed))
         return ceilingAllows(effectiveCeiling(principal), capability)
-      return can(principal, capability, userHas)
+      return isCapabilityGranted(principal, capability, userHas)
     },
   }
 }

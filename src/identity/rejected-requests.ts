@@ -31,7 +31,7 @@ export type Rejections = {
 const maxKeptRejections = 500
 const lineEveryMs = 60_000
 
-export function createRejections(): Rejections {
+export function createRejectionLog(): Rejections {
   const byConnection = new Map<string, Rejection[]>()
   const counters = new Map<string, { since: number; count: number }>()
   return {

@@ -34,7 +34,7 @@ export type RoomMessageFacts = {
 }
 
 /** Undefined: it is for the agent. */
-export function findUnansweredReason(
+export function findReasonNotToReply(
   replyPolicy: ReplyPolicy,
   { channel, isClaimed, takesPart, isForAnother }: RoomMessageFacts,
 ): UnansweredReason | undefined {

@@ -41,7 +41,7 @@ export type AdmittedEvidence = {
 }
 
 /** Never throws and never refuses the message: it goes on with the identities that could be verified. */
-export async function admitForwarded(
+export async function verifyForwardedEvidence(
   deps: ForwardedDeps,
   carried: unknown,
   message: { readonly audience: string; readonly messageId: string },
@@ -64,7 +64,7 @@ async function admitForwardedEvidence(
 ): Promise<IdentityEvidence | ForwardedCode> {
   const read = readEvidence(carried, 'wire')
   if (!read.ok) return read.code
-  const judgement = checkTrust(issuers(), read.evidence, now())
+  const judgement = findTrustedIssuerEntries(issuers(), read.evidence, now())
   if (judgement.trusted === undefined) return judgement.code
   const context: EvidenceContext = { audience, now: now(), origin: 'wire' }
   const checked = checkEvidence(carried, context)
@@ -161,7 +161,7 @@ export type TrustResult =
   | { readonly trusted: undefined; readonly code: TrustCode }
 
 /** Makes no request: an issuer that is not on the list causes no look-up of any kind. */
-function checkTrust(issuers: TrustedIssuers, evidence: IdentityEvidence, now: number): TrustResult {
+function findTrustedIssuerEntries(issuers: TrustedIssuers, evidence: IdentityEvidence, now: number): TrustResult {
   const entries = (issuers.get(evidence.issuer) ?? []).filter((entry) => !hasTrustExpired(entry, now))
   const faults = entries.map((entry) => findTrustFault(entry, evidence))
   const [first, ...others] = entries.filter((_, index) => faults[index] === undefined)

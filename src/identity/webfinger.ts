@@ -89,13 +89,13 @@ export function readJrd(input: unknown, address: string): JrdReading {
     card: findLinkHref(cardRel, legacyCardRel),
     self: findLinkHref('self'),
     profilePage: findLinkHref(profileRel),
-    warnings: areLinksOrdered(known) ? [] : ['JRD_ORDER'],
+    warnings: areJrdLinksInOrder(known) ? [] : ['JRD_ORDER'],
   }
 }
 
 const linkOrder: readonly (readonly string[])[] = [['self'], [cardRel, legacyCardRel], [profileRel], ['mailto']]
 
-function areLinksOrdered(links: readonly { readonly rel: string }[]): boolean {
+function areJrdLinksInOrder(links: readonly { readonly rel: string }[]): boolean {
   const places = links.map(({ rel }) => linkOrder.findIndex((rels) => rels.includes(rel)))
   return places.every((place, index) => index === 0 || (places[index - 1] ?? 0) <= place)
 }

@@ -16,12 +16,12 @@ import type { TaskClaim } from '../contract/tasks.ts'
 import type { InboxOutcome } from '../db/inbox.ts'
 import type { DraftRouting, DraftTask, InboxDraft } from '../db/inbox-row.ts'
 import type { RecordChanges } from '../db/records.ts'
-import { platformThreadName, sendersThreadName } from '../db/thread-names.ts'
+import { platformNamedThreadKey, senderNamedThreadKey } from '../db/thread-names.ts'
 import { cleanText } from '../lib/clean-text.ts'
 import { isGatewayError } from '../lib/errors.ts'
 import type { JsonObject } from '../lib/json-value.ts'
 import { safeHtml } from '../markdown/index.ts'
-import { escapeControlThread, parseChatCommand, toControlThread } from './chat-command.ts'
+import { escapeGatewayCommandThreadNames, parseChatCommand, toGatewayCommandThread } from './chat-command.ts'
 import type { Committer } from './group-commit.ts'
 import { redactRaw } from './stored-copy.ts'
 
@@ -54,7 +54,7 @@ export async function acceptDrafts(
   deps: Pick<AcceptDeps, 'committer'>,
   given: readonly InboxDraft[],
 ): Promise<readonly AcceptResult[]> {
-  const drafts = given.length > 1 ? shareFirstEventId(given) : given
+  const drafts = given.length > 1 ? useFirstDraftIdAsEventId(given) : given
   try {
     return (await commitDrafts(deps, drafts)).map(toAcceptResult)
   } catch (error) {
@@ -65,15 +65,15 @@ export async function acceptDrafts(
 }
 
 /** What came together shares the proofs that count once: none of it is the replay of another. */
-function shareFirstEventId(drafts: readonly InboxDraft[]): readonly InboxDraft[] {
+function useFirstDraftIdAsEventId(drafts: readonly InboxDraft[]): readonly InboxDraft[] {
   const [first, ...others] = drafts
-  const shareEventId = (draft: InboxDraft): InboxDraft =>
+  const withFirstDraftIdAsEventId = (draft: InboxDraft): InboxDraft =>
     draft.once && first ? { ...draft, eventId: first.id } : draft
-  return first === undefined ? drafts : [first, ...others.map(shareEventId)]
+  return first === undefined ? drafts : [first, ...others.map(withFirstDraftIdAsEventId)]
 }
 
 /** All that it changes, or nothing: the operator who asks for it is there to be told. */
-export async function acceptAllOrNothing(
+export async function acceptDraftOrThrow(
   deps: Pick<AcceptDeps, 'committer'>,
   draft: InboxDraft,
 ): Promise<AcceptResult> {
@@ -117,12 +117,12 @@ export function createRejectedEventDraft(
   context: AcceptContext,
 ): InboxDraft {
   return {
-    ...emptyDraft(deps, context),
+    ...inboxDraftDefaults(deps, context),
     kind: 'rejected_event',
     state: rejected.state,
     reason: rejected.reason,
     subject: rejected.subject ?? undefined,
-    dedupe: rejectedEventKey(rejected.key ?? rejected.deliveryId),
+    dedupe: rejectedEventDedupeKey(rejected.key ?? rejected.deliveryId),
     content: cleanText(rejected.content),
     deliveryId: cleanText(rejected.deliveryId).slice(0, 512),
     // The names of a thread that got another one: the statement gives its conversations that name too.
@@ -137,7 +137,7 @@ export function createRejectedEventDraft(
     })),
     cancelPending: rejected.cancelPending && recipientOrderKey(rejected.cancelPending.orderKeyPrefix),
     isAccountDeleted: rejected.isAccountDeleted || undefined,
-    once: limitOnceClaims(rejected.once),
+    once: limitOneTimeClaims(rejected.once),
     bytes: JSON.stringify([rejected.raw, rejected.recordWrites, rejected.protocolReplies]).length,
   }
 }
@@ -189,12 +189,12 @@ export function createMessageDraft(
   // A deletion may quote what it takes back.
   const kept = channel?.event === 'delete' ? undefined : redactRaw(raw)
   const isControl = parseChatCommand(event.message, context.controlNames) !== undefined
-  const named = escapeControlThread(event.thread)
-  const thread = isControl ? toControlThread(named) : named
+  const named = escapeGatewayCommandThreadNames(event.thread)
+  const thread = isControl ? toGatewayCommandThread(named) : named
   const mustReplyIndividually =
     route?.mustReplyIndividually ?? event.mustReplyIndividually ?? (isControl ? 'command' : undefined)
   return {
-    ...emptyDraft(deps, context),
+    ...inboxDraftDefaults(deps, context),
     agent: route?.agent ?? event.agent,
     kind: mustReplyIndividually ?? 'message',
     dedupe: dedupeKey(event),
@@ -230,7 +230,7 @@ export function createMessageDraft(
     aliases: isControl ? undefined : undefinedIfEmpty(thread.aliases),
     rawBlobs: undefinedIfEmpty(event.rawBlobs?.filter((ref) => uuid.test(ref))),
     recordWrites: undefinedIfEmpty(event.recordWrites),
-    once: limitOnceClaims(event.once),
+    once: limitOneTimeClaims(event.once),
   }
 }
 
@@ -238,7 +238,7 @@ export function createMessageDraft(
 const maxClaimMs = 200 * 24 * 60 * 60 * 1000
 const maxClaims = 32
 
-function limitOnceClaims(once?: readonly OnceClaim[]): readonly OnceClaim[] | undefined {
+function limitOneTimeClaims(once?: readonly OnceClaim[]): readonly OnceClaim[] | undefined {
   if (once === undefined || once.length === 0) return undefined
   const claims: OnceClaim[] = []
   for (const { key, forMs } of once.slice(0, maxClaims)) claims.push({ key, forMs: Math.min(forMs, maxClaimMs) })
@@ -269,15 +269,15 @@ function toDraftTask({ known, contextId, dialect, metadata }: TaskClaim): DraftT
 function toDraftRouting({ thread, subject }: InboundMessage, { isSticky, isAddressed, agents }: Route): DraftRouting {
   const named = thread.candidates[0] ?? thread.newThreadKey
   return {
-    own: subject === undefined ? null : sendersThreadName(subject, named),
-    thread: thread.platformVerified ? platformThreadName(named) : null,
+    own: subject === undefined ? null : senderNamedThreadKey(subject, named),
+    thread: thread.platformVerified ? platformNamedThreadKey(named) : null,
     isSticky,
     isAddressed,
     agents,
   }
 }
 
-function emptyDraft(
+function inboxDraftDefaults(
   deps: Pick<AcceptDeps, 'newId'>,
   { connection, connectionKey, horizonMs, traceId }: AcceptContext,
 ): Omit<InboxDraft, 'dedupe' | 'content'> {
@@ -351,16 +351,16 @@ export function listDedupeKeys(platformId: string, agents: readonly string[]): r
   const asMessage = agents.flatMap((agent) =>
     [true, false].map((isVerified) => JSON.stringify([agent, isVerified, null, 'new', platformId, '0'])),
   )
-  return [...asMessage, rejectedEventKey(platformId), operationKey(platformId)]
+  return [...asMessage, rejectedEventDedupeKey(platformId), operationDedupeKey(platformId)]
 }
 
 /** Inbound events that became no message are told apart by their delivery alone. */
-function rejectedEventKey(deliveryId: string): string {
+function rejectedEventDedupeKey(deliveryId: string): string {
   return JSON.stringify(['rejected_event', deliveryId])
 }
 
 /** What an operator asked for: no inbound event can take its place, whatever it is called. */
-export function operationKey(deliveryId: string): string {
+export function operationDedupeKey(deliveryId: string): string {
   return JSON.stringify(['operation', deliveryId])
 }
 

@@ -4,12 +4,12 @@
 import type { OperationResult } from '../contract/index.ts'
 import type { Operation, OperationChange } from '../contract/optional-verbs.ts'
 import type { AcceptResult } from '../contract/results.ts'
-import { areChangesStorable } from '../db/records.ts'
+import { areRecordChangesStorable } from '../db/records.ts'
 import { GatewayError } from '../lib/errors.ts'
 import type { JsonObject } from '../lib/json-value.ts'
 import { withTimeout } from '../lib/time.ts'
 import type { GatewayConnection } from '../turns/gateway-connection.ts'
-import { acceptAllOrNothing, createRejectedEventDraft, operationKey } from './accept.ts'
+import { acceptDraftOrThrow, createRejectedEventDraft, operationDedupeKey } from './accept.ts'
 import type { ReceiveServices } from './receive-services.ts'
 import { createAcceptContext, reportAcceptance, startRequestTrace } from './store-events.ts'
 
@@ -28,7 +28,7 @@ export async function runChannelOperation(deps: ReceiveServices, at: GatewayConn
   const facts = { connection: at.connection, at: new Date(deps.now()).toISOString() }
   const { value, change } = await withOperationTimeout(operation(asked.input, facts))
   if (change === undefined) return { value }
-  const acceptance = await acceptOperation(deps, at, asked, change)
+  const acceptance = await storeChannelOperation(deps, at, asked, change)
   if (acceptance.kind === 'refused')
     throw new GatewayError('conflict', `nothing was changed (${acceptance.reason}); look again, then repeat it`)
   return { value, inboxId: acceptance.inboxId, ...(acceptance.kind === 'accepted' ? {} : { isRepeat: true }) }
@@ -45,7 +45,7 @@ function findChannelOperation({ adapter }: GatewayConnection, name: string): Ope
   )
 }
 
-async function acceptOperation(
+async function storeChannelOperation(
   deps: ReceiveServices,
   at: GatewayConnection,
   { name, input, by }: Asked,
@@ -55,7 +55,7 @@ async function acceptOperation(
   const { recordWrites = [], protocolReplies = [] } = change
   if (recordWrites.length + protocolReplies.length > maxChanges)
     throw new GatewayError('bad_request', `it would change more than ${maxChanges} things at once; ask for less`)
-  if (!areChangesStorable(change, maxChanges))
+  if (!areRecordChangesStorable(change, maxChanges))
     throw new GatewayError('bad_request', 'a name or a text in it is too long to be kept; shorten it')
   // Not in the commit, and so before it: an operator who asks again says it again, and that changes nothing.
   if (roomStatus !== undefined) await at.noteRoomStatus(roomStatus, subject)
@@ -64,7 +64,11 @@ async function acceptOperation(
   const raw = { operation: name, by, input }
   const draft = createRejectedEventDraft(deps, { ...change, raw, subject, state: 'ignored', content: '' }, context)
   // Of a kind of its own: it is no inbound event, and is never read again as one.
-  const acceptance = await acceptAllOrNothing(deps, { ...draft, kind: 'operation', dedupe: operationKey(deliveryId) })
+  const acceptance = await acceptDraftOrThrow(deps, {
+    ...draft,
+    kind: 'operation',
+    dedupe: operationDedupeKey(deliveryId),
+  })
   if (acceptance.kind === 'accepted' && (change.protocolReplies ?? []).length > 0) deps.wakeups.sends.notify()
   reportAcceptance(deps, at, entry, { meant: 'ignored', reason, acceptance })
   return acceptance

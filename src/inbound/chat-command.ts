@@ -19,23 +19,23 @@ export function parseChatCommand(
  * The same claim to a thread, made to the conversation beside it. Where each message has a name of its own, what is beside is called
  * after the thread that is meant: by the message alone it could not be found what the command is about.
  */
-export function toControlThread(thread: InboundMessage['thread']): InboundMessage['thread'] {
+export function toGatewayCommandThread(thread: InboundMessage['thread']): InboundMessage['thread'] {
   const newThreadKey = thread.platformVerified ? thread.newThreadKey : (thread.candidates[0] ?? thread.newThreadKey)
-  return renameThread({ ...thread, newThreadKey }, (name) => `${controlPrefix}${name}`)
+  return mapThreadNames({ ...thread, newThreadKey }, (name) => `${controlPrefix}${name}`)
 }
 
 /** The names that only the gateway gives, and those that became others by it. */
 const controlName = /^~+control /m
 
 /** A sender may call a thread what only the gateway calls one: then it is called otherwise, and by that for good. */
-export function escapeControlThread(thread: InboundMessage['thread']): InboundMessage['thread'] {
+export function escapeGatewayCommandThreadNames(thread: InboundMessage['thread']): InboundMessage['thread'] {
   const { newThreadKey, candidates, aliases = [] } = thread
   // Hardly any thread is called so.
   if (!controlName.test([newThreadKey, ...candidates, ...aliases].join('\n'))) return thread
-  return renameThread(thread, (name) => (/^~+control /.test(name) ? `~${name}` : name))
+  return mapThreadNames(thread, (name) => (/^~+control /.test(name) ? `~${name}` : name))
 }
 
-function renameThread(thread: InboundMessage['thread'], rename: (name: string) => string): InboundMessage['thread'] {
+function mapThreadNames(thread: InboundMessage['thread'], rename: (name: string) => string): InboundMessage['thread'] {
   const aliases = thread.aliases === undefined ? {} : { aliases: thread.aliases.map(rename) }
   return { ...thread, candidates: thread.candidates.map(rename), newThreadKey: rename(thread.newThreadKey), ...aliases }
 }

@@ -120,8 +120,8 @@ export function createGroupCommit(
         const own: InboxOutcome[] = []
         for (const end = at + drafts.length; at < end; at += 1) own.push(outcomes[at] ?? { kind: 'again' })
         for (const [index, request] of requests.entries()) {
-          endWaitForCommit(request)
-          request.resolve(index === 0 ? own : own.map(asCopy))
+          releaseWaitingRequestQuota(request)
+          request.resolve(index === 0 ? own : own.map(toDuplicateOutcome))
         }
       }
     } catch (error) {
@@ -135,13 +135,13 @@ export function createGroupCommit(
       const reason = isGatewayError(error) ? error : acceptUnavailableError('could not be stored', error)
       for (const { requests } of batch)
         for (const request of requests) {
-          endWaitForCommit(request)
+          releaseWaitingRequestQuota(request)
           request.reject(reason)
         }
     }
   }
 
-  const endWaitForCommit = ({ connectionKey, rows, bytes, deadline }: WaitingRequest): void => {
+  const releaseWaitingRequestQuota = ({ connectionKey, rows, bytes, deadline }: WaitingRequest): void => {
     clearTimeout(deadline)
     waitingBytes -= bytes
     const left = (rowsByConnection.get(connectionKey) ?? 0) - rows
@@ -157,7 +157,7 @@ export function createGroupCommit(
       const [first] = drafts
       if (first === undefined) return Promise.resolve([])
       const connectionKey = JSON.stringify([first.tenant, first.connection])
-      const key = `${connectionKey}${drafts.length === 1 ? draftKey(first) : JSON.stringify(drafts.map(draftKey))}`
+      const key = `${connectionKey}${drafts.length === 1 ? draftIdentityKey(first) : JSON.stringify(drafts.map(draftIdentityKey))}`
       let bytes = 0
       for (const draft of drafts) bytes += draft.bytes
       const rowsOfConnection = (rowsByConnection.get(connectionKey) ?? 0) + drafts.length
@@ -172,7 +172,7 @@ export function createGroupCommit(
         rows.requests.splice(rows.requests.indexOf(request), 1)
         // No request waits for it any more and it will be delivered again: an outage must not fill the memory with it.
         if (rows.requests.length === 0 && waiting.get(key) === rows) waiting.delete(key)
-        endWaitForCommit(request)
+        releaseWaitingRequestQuota(request)
         reject(acceptUnavailableError('was not stored in time'))
       }, limits.deadlineMs)
       const request: WaitingRequest = { connectionKey, rows: drafts.length, bytes, deadline, resolve, reject }
@@ -190,14 +190,14 @@ function mayBeCausedByOneRow(error: unknown): boolean {
 }
 
 /** JSON texts and the rest: where one ends the next begins, so no content can imitate another key. */
-function draftKey({ dedupe, content, once }: InboxDraft): string {
+function draftIdentityKey({ dedupe, content, once }: InboxDraft): string {
   // A copy that is proven otherwise is stored on its own: what it is proven by is used up, too.
   const proofs = once === undefined ? '' : JSON.stringify(once.map(({ key }) => key))
   return `${JSON.stringify(dedupe)}${proofs}${content}`
 }
 
 /** The first request learns the outcome; the others learn that theirs was a copy. */
-function asCopy(outcome: InboxOutcome): InboxOutcome {
+function toDuplicateOutcome(outcome: InboxOutcome): InboxOutcome {
   return outcome.kind === 'accepted' ? { ...outcome, kind: 'duplicate' } : outcome
 }
 
@@ -213,7 +213,7 @@ function overloadedError(): GatewayError {
 
 // Runtimes whose requests share nothing commit every inbound event on its own.
 
-export function createSingleCommit(accept: AcceptDrafts): Committer {
+export function createUngroupedCommitter(accept: AcceptDrafts): Committer {
   return {
     isAnswered: () => true,
     commit: async (drafts) => (drafts.length === 0 ? [] : accept(drafts)),

@@ -19,11 +19,11 @@ import {
   chargeUnprovenMessages,
   countMessageBytes,
   isOpenToAnyone,
-  judgeSenders,
   needsSenderJudgement,
   type SenderLimits,
   type Spent,
   tooManyMessages,
+  trimAndChargeUnadmittedSenders,
 } from './sender-limits.ts'
 import {
   isRejectedRaw,
@@ -39,7 +39,7 @@ import { maxStrangerBytes } from './stored-copy.ts'
 type ReceiveDeps = ReceiveServices & { readonly senderLimits: SenderLimits }
 
 /** `isPulled`: we fetched it ourselves, and no sender can be told to bring it later. */
-export async function receive(
+export async function verifyAndStoreRequest(
   deps: ReceiveDeps,
   at: GatewayConnection,
   request: RawRequest,
@@ -49,13 +49,13 @@ export async function receive(
   try {
     return await verifyRequest(deps, at, request, { entry, isPulled })
   } catch (error) {
-    reportFailure(deps, at, entry, error)
+    reportAcceptFailure(deps, at, entry, error)
     throw error
   }
 }
 
 /** Accepts for channels that answer their own requests: the adapter has verified and read what is taken here. */
-export async function acceptMessages(
+export async function acceptVerifiedMessages(
   deps: ReceiveDeps,
   at: GatewayConnection,
   messages: readonly InboundMessage[],
@@ -67,13 +67,16 @@ export async function acceptMessages(
       return [{ kind: 'refused', reason: tooManyMessages }]
     }
     const bytes = countMessageBytes(messages)
-    const judged = needsSenderJudgement(at, messages, bytes) ? await judgeSenders(deps, at, messages, bytes) : undefined
-    if (judged?.kind === 'spent') return [{ kind: 'refused', reason: reportOverLimit(deps, at, judged, entry).reason }]
+    const judged = needsSenderJudgement(at, messages, bytes)
+      ? await trimAndChargeUnadmittedSenders(deps, at, messages, bytes)
+      : undefined
+    if (judged?.kind === 'spent')
+      return [{ kind: 'refused', reason: reportUnprovenQuotaSpent(deps, at, judged, entry).reason }]
     const claimed = await claimFilesOfEvents(deps, at, judged?.events ?? messages)
     if (claimed.kind !== 'claimed') return [{ kind: 'refused', reason: claimed.code }]
     return await storeEvents(deps, at, claimed.events, entry)
   } catch (error) {
-    reportFailure(deps, at, entry, error)
+    reportAcceptFailure(deps, at, entry, error)
     throw error
   }
 }
@@ -89,7 +92,7 @@ export function logRejectedRequest(
   deps.meter.received(at.key, 'rejected', reason)
 }
 
-function reportFailure(
+function reportAcceptFailure(
   deps: { readonly log: Log; readonly meter: Meter },
   at: GatewayConnection,
   { trace }: RequestTrace,
@@ -101,7 +104,7 @@ function reportFailure(
 }
 
 /** Counted, and said by the log once a day: a flood does not fill the log either. */
-function reportOverLimit(
+function reportUnprovenQuotaSpent(
   deps: { readonly meter: Meter },
   at: GatewayConnection,
   spent: Spent,
@@ -147,7 +150,7 @@ async function verifyRequest(
     }
     case 'unreadable': {
       const spent = await chargeUnprovenDelivery(deps, at, request, verified)
-      if (spent !== undefined) return reportOverLimit(deps, at, spent, entry)
+      if (spent !== undefined) return reportUnprovenQuotaSpent(deps, at, spent, entry)
       const acceptance = await storeUnreadableEvent(deps, at, request, { verified, entry })
       const { reason, remedy } = verified
       return { kind: 'unreadable', reason, ...(remedy === undefined ? {} : { remedy }), acceptances: [acceptance] }
@@ -188,9 +191,9 @@ async function storeVerifiedEvents(
   // runtime's queue.
   if (!needsSenderJudgement(at, events, byteLength))
     return { kind: 'stored', acceptances: await storeEvents(deps, at, events, entry) }
-  const judged = await judgeSenders(deps, at, events, byteLength)
+  const judged = await trimAndChargeUnadmittedSenders(deps, at, events, byteLength)
   if (judged.kind === 'spent') {
-    const reported = reportOverLimit(deps, at, judged, entry)
+    const reported = reportUnprovenQuotaSpent(deps, at, judged, entry)
     // What asks for nothing need not come again.
     const isNothing = events.every(
       (each) => each.kind === 'ignored' && each.bounce === undefined && !hasRecordChanges(each),

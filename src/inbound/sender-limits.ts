@@ -23,7 +23,7 @@ import { hasRecordChanges } from '../db/records.ts'
 import type { UnprovenSenderCharge, UnprovenSenderKind } from '../db/unproven-senders.ts'
 import { chargeUnprovenSender } from '../db/unproven-senders.ts'
 import type { AccessContext, AccessDecision, AccessPolicy } from '../identity/access-policy.ts'
-import { type AttestationVerifier, admitForwarded, type TrustedIssuers } from '../identity/trust.ts'
+import { type AttestationVerifier, type TrustedIssuers, verifyForwardedEvidence } from '../identity/trust.ts'
 import { LruMap } from '../lib/index.ts'
 import type { Log } from '../lib/log.ts'
 import { createRateLimiter, type RateLimiter } from '../lib/rate-limiter.ts'
@@ -31,7 +31,7 @@ import { answersEachRequest, createAccessContext, isAdmittedByRule } from '../tu
 import type { GatewayConnection } from '../turns/gateway-connection.ts'
 import type { ReceiveServices } from './receive-services.ts'
 import { routeToAgent } from './route-to-agent.ts'
-import { isHeavyMessage, omitLargeRaw, trimStrangerMessage } from './stored-copy.ts'
+import { isLargeOrHasFiles, omitLargeRaw, trimStrangerMessage } from './stored-copy.ts'
 
 /** `refusal`: nothing proves who sent it, so no turn is needed to refuse it. */
 export type JudgedMessage = InboundMessage & { readonly refusal?: string }
@@ -52,11 +52,11 @@ const roomSeconds = 600
 /** What is light and has no file, on a connection where a platform verifies people, is stored as it is: a turn decides about it. */
 export function needsSenderJudgement(at: GatewayConnection, events: readonly InboundEvent[], bytes: number): boolean {
   if (isOpenToAnyone(at)) return true
-  for (const event of events) if (event.kind === 'message' && isHeavyMessage(event, bytes)) return true
+  for (const event of events) if (event.kind === 'message' && isLargeOrHasFiles(event, bytes)) return true
   return false
 }
 
-export async function judgeSenders(
+export async function trimAndChargeUnadmittedSenders(
   deps: ReceiveServices,
   at: GatewayConnection,
   events: readonly InboundEvent[],
@@ -64,7 +64,11 @@ export async function judgeSenders(
 ): Promise<Judged> {
   const judged: SenderStanding[] = []
   for (const event of events)
-    judged.push(event.kind === 'message' ? await judgeMessage(deps, at, event, bytes) : judgeIgnoredEvent(at, event))
+    judged.push(
+      event.kind === 'message'
+        ? await classifyMessageSender(deps, at, event, bytes)
+        : classifyIgnoredEventSender(at, event),
+    )
   const kind = commonUnprovenKind(judged)
   const small = judged.map(({ event }) => event)
   const storedBytes = kind === undefined ? 0 : JSON.stringify(small).length
@@ -132,7 +136,7 @@ type SenderStanding = {
   readonly isExempt?: boolean
 }
 
-async function judgeMessage(
+async function classifyMessageSender(
   deps: ReceiveServices,
   at: GatewayConnection,
   given: InboundMessage,
@@ -143,9 +147,9 @@ async function judgeMessage(
   const context = senderAccessContext(deps, at, event)
   const first = await deps.access.decide(sender, context)
   const kind = unprovenSenderKind(first)
-  if (kind === 'unproven') return judgeUnprovenMessage(at, event, first)
+  if (kind === 'unproven') return trimOrRefuseUnprovenMessage(at, event, first)
   const isAsked =
-    isHeavyMessage(event, bytes) || event.pendingBlob !== undefined || (kind !== undefined && isOpenToAnyone(at))
+    isLargeOrHasFiles(event, bytes) || event.pendingBlob !== undefined || (kind !== undefined && isOpenToAnyone(at))
   if (!isAsked) return { event: event }
   const stored = await readCallerAccess(deps.db, sender, at.key)
   const decided = unprovenSenderKind(await deps.access.decide(sender, { ...context, stored }))
@@ -153,7 +157,11 @@ async function judgeMessage(
 }
 
 /** A request that waits hears of its end from a turn; where no request waits it ends at once. */
-function judgeUnprovenMessage(at: GatewayConnection, event: InboundMessage, decision: AccessDecision): SenderStanding {
+function trimOrRefuseUnprovenMessage(
+  at: GatewayConnection,
+  event: InboundMessage,
+  decision: AccessDecision,
+): SenderStanding {
   const small = trimStrangerMessage(event)
   if (!isOpenToAnyone(at) || answersEachRequest(at) || decision.kind !== 'refused')
     return { event: small, unprovenKind: 'unproven' }
@@ -163,7 +171,7 @@ function judgeUnprovenMessage(at: GatewayConnection, event: InboundMessage, deci
 }
 
 /** Noise leaves no row. What changes our records and says whom it is from is the channel's own to judge. */
-function judgeIgnoredEvent(at: GatewayConnection, given: IgnoredEvent): SenderStanding {
+function classifyIgnoredEventSender(at: GatewayConnection, given: IgnoredEvent): SenderStanding {
   if (!isOpenToAnyone(at)) return { event: given }
   const event = omitLargeRaw(given)
   const isChange = given.bounce !== undefined || hasRecordChanges(given)
@@ -309,10 +317,14 @@ export async function admitForwardedOfMessage(deps: ForwardedDeps, event: Inboun
   if (forwarded === undefined) return event
   const { message } = rest
   const { trustedIssuers, attestations, now } = deps
-  const { admitted, dropped } = await admitForwarded({ issuers: () => trustedIssuers, attestations, now }, forwarded, {
-    audience: message.recipient,
-    messageId: message.id,
-  })
+  const { admitted, dropped } = await verifyForwardedEvidence(
+    { issuers: () => trustedIssuers, attestations, now },
+    forwarded,
+    {
+      audience: message.recipient,
+      messageId: message.id,
+    },
+  )
   const sender = addAdmittedEvidence(message.sender, admitted)
   const recipient_capabilities = addMentionRelay(message, admitted.length > 0 ? relay : undefined)
   const codes = dropped.map(({ code }) => code)

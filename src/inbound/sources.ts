@@ -40,12 +40,14 @@ const backoff = { firstMs: 500, maxMs: 30_000 } as const
 /** Longer than a connection takes to fail: a pull that goes on for so long has reached its platform, though nothing came. */
 const steadyMs = 15_000
 
-export function runSources(deps: SourcesDeps): RunningSources {
+export function runPolledSources(deps: SourcesDeps): RunningSources {
   const stopping = new AbortController()
   const states = new Map<string, SourceState>()
   const running = deps.connections
     .filter((at) => at.adapter.ingress?.poll !== undefined)
-    .map((at) => runSource(deps, at, { stop: stopping.signal, report: (state) => void states.set(at.key, state) }))
+    .map((at) =>
+      pollSourceUntilStopped(deps, at, { stop: stopping.signal, report: (state) => void states.set(at.key, state) }),
+    )
   return {
     states: () => [...states.values()],
     async stop() {
@@ -57,7 +59,11 @@ export function runSources(deps: SourcesDeps): RunningSources {
 
 type Watch = { readonly stop: AbortSignal; readonly report: (state: SourceState) => void }
 
-async function runSource(deps: SourcesDeps, at: GatewayConnection, { stop, report }: Watch): Promise<void> {
+async function pollSourceUntilStopped(
+  deps: SourcesDeps,
+  at: GatewayConnection,
+  { stop, report }: Watch,
+): Promise<void> {
   const connection = at.key
   let failures = 0
   let why: Pick<SourceState, 'code' | 'problem'> = {}
@@ -84,7 +90,7 @@ async function runSource(deps: SourcesDeps, at: GatewayConnection, { stop, repor
       }
       const hold = { connection, epoch: held.epoch }
       const steady = setTimeout(reportRecovered, steadyMs)
-      await pullSource(deps, at, {
+      await storePolledBatches(deps, at, {
         hold,
         cursor: held.cursor ?? undefined,
         claimedAt,
@@ -135,9 +141,9 @@ export type Pull = {
   readonly onBatch: () => void
 }
 
-async function pullSource(deps: PullDeps, at: GatewayConnection, pull: Pull): Promise<void> {
+async function storePolledBatches(deps: PullDeps, at: GatewayConnection, pull: Pull): Promise<void> {
   const { hold, cursor, stop, onBatch } = pull
-  const kept = renewHold(deps, pull)
+  const kept = startSourceLeaseRenewal(deps, pull)
   const signal = AbortSignal.any([stop, kept.lost])
   try {
     for await (const batch of at.adapter.ingress?.poll?.(cursor, signal) ?? []) {
@@ -145,7 +151,7 @@ async function pullSource(deps: PullDeps, at: GatewayConnection, pull: Pull): Pr
       // One after the other: what was said first is stored first.
       for (const request of batch.requests) {
         kept.lost.throwIfAborted()
-        answers.push(await acceptPulled(deps, at, request))
+        answers.push(await receivePolledRequest(deps, at, request))
       }
       if (!(await storeSourceCursor(deps.db, hold, batch.cursor))) throw pullLeaseLostError()
       await batch.acknowledge?.(answers)
@@ -160,11 +166,15 @@ async function pullSource(deps: PullDeps, at: GatewayConnection, pull: Pull): Pr
   }
 }
 
-async function acceptPulled(deps: PullDeps, at: GatewayConnection, request: RawRequest): Promise<TransportAnswer> {
+async function receivePolledRequest(
+  deps: PullDeps,
+  at: GatewayConnection,
+  request: RawRequest,
+): Promise<TransportAnswer> {
   try {
     const received = await deps.receive(at, request)
     // It comes again with all that follows it; what was stored before it is a duplicate then.
-    if (received.kind === 'later') throw postponedError(received.reason)
+    if (received.kind === 'later') throw pulledRequestPostponedError(received.reason)
     // What is beyond the share of people who are not admitted stays where it was fetched from, and keeps out nothing that follows.
     return deps.answerOf(at, received)
   } catch (error) {
@@ -175,7 +185,7 @@ async function acceptPulled(deps: PullDeps, at: GatewayConnection, request: RawR
 }
 
 /** Renewed in time, and known by our own clock to be over before another process may pull. */
-function renewHold(
+function startSourceLeaseRenewal(
   { db, turnPolicy: { leaseMs }, monotonicMs }: PullDeps,
   { hold, claimedAt }: Pull,
 ): { readonly lost: AbortSignal; readonly end: () => void } {
@@ -193,7 +203,7 @@ function renewHold(
   return { lost: lost.signal, end: () => clearInterval(timer) }
 }
 
-function postponedError(reason: string): GatewayError {
+function pulledRequestPostponedError(reason: string): GatewayError {
   const message = `[sources] what came cannot be judged now (${reason}); it is fetched again`
   return new GatewayError('request_postponed', message, { retryable: true })
 }

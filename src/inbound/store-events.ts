@@ -14,7 +14,7 @@ import type { InboundOutcome, Meter } from '../contract/metrics.ts'
 import type { AcceptResult } from '../contract/results.ts'
 import { type ValidationScope, validateMessage } from '../contract/validate-message.ts'
 import type { InboxDraft } from '../db/inbox-row.ts'
-import { areChangesStorable, hasRecordChanges } from '../db/records.ts'
+import { areRecordChangesStorable, hasRecordChanges } from '../db/records.ts'
 import type { IdSource } from '../lib/ids.ts'
 import { newTraceId, parseTraceparent } from '../lib/ids.ts'
 import type { JsonObject } from '../lib/json-value.ts'
@@ -103,18 +103,18 @@ async function prepareIgnoredEvent(
   // Before it is acknowledged; said again it changes nothing.
   if (roomStatus !== undefined) await at.noteRoomStatus(roomStatus, subject)
   const reported = { outcome: 'ignored', reason } as const
-  if (!areChangesStorable(event)) return prepareUnstorableEvent(deps, event, context)
+  if (!areRecordChangesStorable(event)) return prepareUnstorableEvent(deps, event, context)
   if (!isNoise) {
     const rejected = { ...event, state: 'ignored', content: '', subject } as const
     return {
       ...reported,
       draft: createRejectedEventDraft(deps, rejected, context),
-      onStored: (stored) => showNewMessage(deps, at, event, stored),
+      onStored: (stored) => announceStoredIgnoredEvent(deps, at, event, stored),
     }
   }
   const reportIgnoredStored = (): void => {
     deps.meter.received(at.key, 'ignored', reason)
-    showOpenedThread(deps, at, event.opened)
+    showStartersInOpenedThread(deps, at, event.opened)
   }
   return { ...reported, draft: undefined, onStored: reportIgnoredStored }
 }
@@ -130,7 +130,7 @@ function prepareUnstorableEvent(
   return { draft: createRejectedEventDraft(deps, rejected, context), outcome: 'unreadable', reason }
 }
 
-function showNewMessage(
+function announceStoredIgnoredEvent(
   deps: {
     readonly agents: ReadonlyMap<string, Agent>
     readonly wakeups: Wakeups
@@ -144,7 +144,7 @@ function showNewMessage(
   if (stored?.kind !== 'accepted') return
   if (isForOperator) deps.log.warn('admin_action_required', { connection: at.key, inbox: stored.inboxId, reason })
   if (protocolReplies.length > 0) deps.wakeups.sends.notify()
-  showOpenedThread(deps, at, opened)
+  showStartersInOpenedThread(deps, at, opened)
 }
 
 function prepareMessage(
@@ -174,7 +174,7 @@ function prepareMessage(
 }
 
 /** Not awaited: the request is answered meanwhile. */
-function showOpenedThread(
+function showStartersInOpenedThread(
   deps: { readonly agents: ReadonlyMap<string, Agent>; readonly presence: PresenceService },
   at: GatewayConnection,
   to: JsonObject | undefined,
@@ -261,7 +261,7 @@ export function validateAndCleanEvent(
   if (!checked.ok) {
     return { kind: 'rejected_event', state: 'dead', reason: checked.code, path: checked.path }
   }
-  if (event.recordWrites !== undefined && !areChangesStorable(event))
+  if (event.recordWrites !== undefined && !areRecordChangesStorable(event))
     return { kind: 'rejected_event', state: 'dead', reason: 'effect_invalid' }
   if (isEmptyMessage(checked.message)) return { kind: 'rejected_event', state: 'ignored', reason: 'empty_message' }
   return { kind: 'message', event: { ...event, message: sanitizeMessage(checked.message) } }
@@ -284,7 +284,7 @@ export async function storeRejectedEvent(
   request: RawRequest,
   { verified, entry }: { readonly verified: RejectedEvent; readonly entry: RequestTrace },
 ): Promise<AcceptResult> {
-  const text = decodeKeptText(request)
+  const text = decodeStartOfRequest(request)
   const { reason, subject = null, deliveryId = 'rejected_event' } = verified
   const content = JSON.stringify([subject, reason, text])
   const kept = { raw: wrapRejectedText(text), content, subject }
@@ -308,7 +308,7 @@ async function storeRejectedDraft(
 }
 
 /** What is kept of bytes that became no message: enough to see what they were. */
-function decodeKeptText({ bytes }: RawRequest): string {
+function decodeStartOfRequest({ bytes }: RawRequest): string {
   return new TextDecoder().decode(bytes.subarray(0, maxStrangerBytes))
 }
 
@@ -319,7 +319,7 @@ export async function storeUnreadableEvent(
   request: RawRequest,
   { verified, entry }: { readonly verified: Unreadable; readonly entry: RequestTrace },
 ): Promise<AcceptResult> {
-  const text = decodeKeptText(request)
+  const text = decodeStartOfRequest(request)
   const { reason, subject = null, deliveryId = 'unreadable', isFinal = false, once = [] } = verified
   // Told apart by what they say and who said it: a name its sender chose must not hide another's.
   const content = subject === null ? text : JSON.stringify([subject, reason, text])

@@ -79,7 +79,7 @@ const maxNames = 10
 const maxNameLength = 80
 
 /** Anything larger, and whatever has files, is looked at before it is stored: is its sender admitted? */
-export function isHeavyMessage({ message }: InboundMessage, arrivedBytes: number): boolean {
+export function isLargeOrHasFiles({ message }: InboundMessage, arrivedBytes: number): boolean {
   return arrivedBytes > maxStrangerBytes || message.parts.some(isFilePart)
 }
 
@@ -90,31 +90,33 @@ export function trimStrangerMessage(event: InboundMessage): InboundMessage {
   const isWhole = leftOut.files.length === 0 && !leftOut.is_text_cut
   return {
     ...rest,
-    message: { ...shrinkMessageFacts(message), parts },
+    message: { ...shrinkMessageMetadata(message), parts },
     ...(isWhole ? {} : { omitted: leftOut }),
     // The same message in the words of its protocol.
-    ...(task === undefined || isJsonWithin(task.payload, maxStrangerBytes) ? {} : { task: { ...task, payload: {} } }),
+    ...(task === undefined || isJsonWithinBytes(task.payload, maxStrangerBytes)
+      ? {}
+      : { task: { ...task, payload: {} } }),
   }
 }
 
 /** What asks for nothing is kept to be looked at, where any server can send it, and only if it is small. */
 export function omitLargeRaw(event: IgnoredEvent): IgnoredEvent {
-  return isJsonWithin(event.raw, maxStrangerBytes) ? event : { ...event, raw: omitted }
+  return isJsonWithinBytes(event.raw, maxStrangerBytes) ? event : { ...event, raw: omitted }
 }
 
 const omitted = { omitted: 'larger than what is kept of it' } as const
 
-function shrinkMessageFacts(message: NormalizedMessage): NormalizedMessage {
+function shrinkMessageMetadata(message: NormalizedMessage): NormalizedMessage {
   const { history: _history, policy_resolution: _policy, channel, ...rest } = message
   return {
     ...rest,
-    raw: isJsonWithin(message.raw, maxAroundBytes) ? message.raw : omitted,
+    raw: isJsonWithinBytes(message.raw, maxAroundBytes) ? message.raw : omitted,
     ...(channel === undefined ? {} : { channel: shrinkChannel(channel) }),
   }
 }
 
 function shrinkChannel(channel: NonNullable<NormalizedMessage['channel']>): NonNullable<NormalizedMessage['channel']> {
-  if (isJsonWithin(channel, maxAroundBytes)) return channel
+  if (isJsonWithinBytes(channel, maxAroundBytes)) return channel
   const {
     context: _open,
     client_tools: _tools,
@@ -124,7 +126,7 @@ function shrinkChannel(channel: NonNullable<NormalizedMessage['channel']>): NonN
     command,
     ...rest
   } = channel
-  const isCommand = command !== undefined && isJsonWithin(command, maxAroundBytes)
+  const isCommand = command !== undefined && isJsonWithinBytes(command, maxAroundBytes)
   return { ...rest, mentions: [], ...(isCommand ? { command } : {}) }
 }
 
@@ -147,7 +149,7 @@ function shrinkParts(parts: readonly Part[]): { readonly parts: Part[]; readonly
     kept.push(small)
   }
   const leftOut = { files, more_files: fileCount - files.length, is_text_cut: isCut }
-  return { parts: [...kept, ...leftOutNoteParts(leftOut)], leftOut }
+  return { parts: [...kept, ...omittedContentNoteParts(leftOut)], leftOut }
 }
 
 /** Undefined: there is no room for any of it. */
@@ -159,7 +161,7 @@ function shrinkPart(part: Part, left: number): Part | undefined {
 }
 
 /** In words, for agent and model to read. */
-function leftOutNoteParts({ files, more_files, is_text_cut }: OmittedContent): Part[] {
+function omittedContentNoteParts({ files, more_files, is_text_cut }: OmittedContent): Part[] {
   const names = [...files, ...(more_files > 0 ? [`${more_files} more`] : [])]
   const why = 'not kept, its sender was not known yet and is asked to send it again'
   return [
@@ -180,6 +182,6 @@ function countPartBytes(part: Part): number {
   return encoder.encode(isText ? part.content : JSON.stringify(part)).byteLength
 }
 
-function isJsonWithin(value: unknown, bytes: number): boolean {
+function isJsonWithinBytes(value: unknown, bytes: number): boolean {
   return encoder.encode(JSON.stringify(value) ?? '').byteLength <= bytes
 }

@@ -18,6 +18,6 @@ export function durationText(ms: number): string {
   return left === 0 ? `${count} ${large?.name}` : `${count} ${large?.name} ${left} ${small?.name ?? 's'}`
 }
 
-export function durationBetween(from: string, to: string): string {
+export function durationTextBetween(from: string, to: string): string {
   return durationText(Date.parse(to) - Date.parse(from))
 }

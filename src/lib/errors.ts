@@ -122,7 +122,7 @@ const className = /^[A-Za-z_$][\w$.]{0,59}$/
 const codeForm = /^[\w.:-]{1,80}$/
 
 export function describeError(error: unknown, hide: readonly string[] = []): ThrownError {
-  const chain = listCauses(error).map((each) => readError(each, hide))
+  const chain = listCauses(error).map((each) => readThrownError(each, hide))
   for (const bound of bounds) {
     const [first, ...causes] = chain.map((each) => truncateError(each, bound))
     if (first === undefined) break
@@ -165,7 +165,7 @@ function listCauses(error: unknown): readonly unknown[] {
   return found
 }
 
-function readError(error: unknown, hide: readonly string[]): Omit<ThrownError, 'causes'> {
+function readThrownError(error: unknown, hide: readonly string[]): Omit<ThrownError, 'causes'> {
   try {
     if (!(error instanceof Error))
       return { name: typeof error, message: redactText(stringifyThrown(error), hide), stack: [] }
@@ -205,13 +205,13 @@ function parseStackFrames(stack: string, message: string): readonly string[] {
   // Below a line of their own, how the gateway came to call it helps no developer.
   const rest = frames.filter((frame) => !isDeveloperFrame(frame))
   const own = frames.filter(isDeveloperFrame)
-  return own.length === 0 ? rest : [...own, ...rest.filter((frame) => !isInternal(frame))]
+  return own.length === 0 ? rest : [...own, ...rest.filter((frame) => !isInternalStackFrame(frame))]
 }
 
 /** Where this gateway's own files are; unknown where they were bundled into one. */
 const gatewayFolder = /^(?:file:\/\/)?(.*\/(?:src|dist)\/)/.exec(import.meta.url ?? '')?.[1]
 
-function isInternal(frame: string): boolean {
+function isInternalStackFrame(frame: string): boolean {
   return /(?:^at |\()node:/.test(frame) || frame.includes('processTicksAndRejections') || isGatewayFrame(frame)
 }
 
@@ -220,7 +220,7 @@ function isGatewayFrame(frame: string): boolean {
 }
 
 function isDeveloperFrame(frame: string): boolean {
-  return !frame.includes('node_modules/') && !isInternal(frame)
+  return !frame.includes('node_modules/') && !isInternalStackFrame(frame)
 }
 
 function truncateError(error: Omit<ThrownError, 'causes'>, { message, frames }: Bounds): Omit<ThrownError, 'causes'> {

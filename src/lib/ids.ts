@@ -8,7 +8,7 @@ const randomBytesPerId = 10
 /** Randomness is fetched for so many ids at once: a call costs as much for two thousand bytes as for ten. */
 const idsPerFill = 200
 
-export function createIdSource(now: () => number, fillRandom: (bytes: Uint8Array<ArrayBuffer>) => void): IdSource {
+export function createUuidV7Source(now: () => number, fillRandom: (bytes: Uint8Array<ArrayBuffer>) => void): IdSource {
   const random = new Uint8Array(randomBytesPerId * idsPerFill)
   let used = random.length
   return () => {

@@ -142,7 +142,7 @@ export function toStorableJson(value: unknown): Json {
 
 /** For signatures, which still verify after the value was parsed and written again. Throws where something is no JSON. */
 export function canonicalJson(value: unknown): string {
-  return writeCanonical(value, canonicalLeaf)
+  return writeCanonical(value, writeCanonicalPrimitive)
 }
 
 /** Of any value, as JSON makes it: equal values have equal texts. */
@@ -164,7 +164,7 @@ function writeCanonical(value: unknown, writeLeaf: (leaf: unknown) => string): s
   return `{${entries.map(([name, item]) => `${writeLeaf(name)}:${writeCanonical(item, writeLeaf)}`).join(',')}}`
 }
 
-function canonicalLeaf(value: unknown): string {
+function writeCanonicalPrimitive(value: unknown): string {
   if (typeof value === 'string') {
     // Half a character has no form in UTF-8: whatever is signed would differ from what is sent.
     if (value.isWellFormed()) return JSON.stringify(value)

@@ -88,7 +88,7 @@ const frame = /^ {4}at (?:.{1,120} \()?((?:file:\/\/)?[^\s()]{1,300}:\d{1,7}:\d{
 type ErrorLogFields = Pick<LogFields, 'code' | 'error' | 'at' | 'length' | 'statement' | 'sqlstate'>
 
 export function errorLogFields(error: unknown, otherwise: string): ErrorLogFields {
-  if (isGatewayError(error)) return { code: error.code, ...pickFailureDetails(error) }
+  if (isGatewayError(error)) return { code: error.code, ...pickDatabaseErrorDetails(error) }
   const code = otherwise
   if (!(error instanceof Error)) return { code }
   const at = findThrowLine(error)
@@ -96,7 +96,7 @@ export function errorLogFields(error: unknown, otherwise: string): ErrorLogField
 }
 
 /** Without statement and state a full disk, a missing connection and a database that only reads look alike. */
-function pickFailureDetails({ details }: GatewayError): Pick<LogFields, 'length' | 'statement' | 'sqlstate'> {
+function pickDatabaseErrorDetails({ details }: GatewayError): Pick<LogFields, 'length' | 'statement' | 'sqlstate'> {
   const { length, statement, sqlstate } = details
   return {
     ...(typeof length === 'number' ? { length } : {}),

@@ -27,11 +27,11 @@ export function createRateLimiter(now: () => number, { count, perMs }: RateLimit
   return {
     ask(host) {
       const start = windowStart()
-      return secondsUntilAllowed(currentWindow(hosts.get(host), start, perMs), start)
+      return secondsUntilAllowed(rollWindowForward(hosts.get(host), start, perMs), start)
     },
     take(host) {
       const start = windowStart()
-      const counted = currentWindow(hosts.get(host), start, perMs)
+      const counted = rollWindowForward(hosts.get(host), start, perMs)
       hosts.set(host, counted)
       const seconds = secondsUntilAllowed(counted, start)
       if (seconds === undefined) counted.now += 1
@@ -40,7 +40,7 @@ export function createRateLimiter(now: () => number, { count, perMs }: RateLimit
   }
 }
 
-function currentWindow(known: WindowCount | undefined, start: number, perMs: number): WindowCount {
+function rollWindowForward(known: WindowCount | undefined, start: number, perMs: number): WindowCount {
   if (known?.start === start) return known
   return { start, now: 0, before: known?.start === start - perMs ? known.now : 0 }
 }

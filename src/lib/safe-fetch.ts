@@ -81,7 +81,7 @@ async function fetchFollowingRedirects(
     const next = readRedirectUrl(answer, url)
     if (hops >= allowed || next === undefined || method === 'POST') return { kind: 'refused', reason: 'redirect' }
     const isSameOrigin = next.origin === url.origin
-    if (!isSameOrigin) headers = withoutCredentials(headers)
+    if (!isSameOrigin) headers = withoutCredentialHeaders(headers)
     // What the operator wrote down was for us to call, not for a remote server to redirect us to.
     target = checkFetchTarget(deps, next.href, isSameOrigin ? options : { ...options, origins: [] })
   }
@@ -108,7 +108,7 @@ function readRedirectUrl({ headers }: Response, from: URL): URL | undefined {
 
 const credentialHeaders: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization'])
 
-function withoutCredentials(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+function withoutCredentialHeaders(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !credentialHeaders.has(name.toLowerCase())))
 }
 
@@ -132,7 +132,7 @@ function limitResponseStream(body: ReadableStream<Uint8Array>, maxBytes: number)
   return new ReadableStream({
     async pull(controller) {
       const read = await reader.read().catch(() => undefined)
-      if (read === undefined) return controller.error(brokenOffError())
+      if (read === undefined) return controller.error(responseBrokenOffError())
       if (read.done) return controller.close()
       seen += read.value.byteLength
       if (seen <= maxBytes) return controller.enqueue(read.value)
@@ -148,7 +148,7 @@ export function tooLateError(): Error {
   return new DOMException('too late to be sent', 'TimeoutError')
 }
 
-function brokenOffError(): GatewayError {
+function responseBrokenOffError(): GatewayError {
   return new GatewayError('provider_unavailable', '[fetch] the answer broke off; ask again', { retryable: true })
 }
 
@@ -183,11 +183,11 @@ export function checkTarget(text: string, rules: TargetRules): TargetCheck {
   if (url.port !== '' && !isWrittenDown) return refuseTarget('port')
   if (url.hostname.endsWith('.')) return refuseTarget('host')
   if (rules.hosts !== undefined && !rules.hosts.includes(url.hostname)) return refuseTarget('host')
-  return judgeHost(url, rules, isWrittenDown)
+  return checkTargetHost(url, rules, isWrittenDown)
 }
 
-function judgeHost(url: URL, rules: TargetRules, isWrittenDown: boolean): TargetCheck {
-  const literal = literalAddress(url)
+function checkTargetHost(url: URL, rules: TargetRules, isWrittenDown: boolean): TargetCheck {
+  const literal = readIpLiteral(url)
   if (literal !== undefined) {
     if (!rules.pins) return isWrittenDown ? { ok: true, url, literal } : refuseTarget('address')
     const { isPublic = isPublicAddress } = rules
@@ -197,7 +197,7 @@ function judgeHost(url: URL, rules: TargetRules, isWrittenDown: boolean): Target
 }
 
 /** Every spelling of an IPv4 (decimal, octal, hex, short) has become four numbers in the parser's hands. */
-function literalAddress({ hostname }: URL): string | undefined {
+function readIpLiteral({ hostname }: URL): string | undefined {
   if (hostname.startsWith('[')) return hostname.slice(1, -1)
   return /^\d{1,3}(?:\.\d{1,3}){3}$/.test(hostname) ? hostname : undefined
 }

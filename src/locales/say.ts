@@ -40,10 +40,10 @@ export function createSay<const Texts extends Sentences>(
   languages: Languages<Texts>,
   overrides: Sentences = {},
 ): Say<Texts> {
-  const findText = (key: string, language: string): SentenceText =>
+  const findTranslation = (key: string, language: string): SentenceText =>
     overrides[key] ?? languages[language]?.[key] ?? languages.en[key] ?? key
   const sayByKey = (key: string, parameters?: Readonly<Record<string, string | number>>, language = 'en'): string => {
-    const known = findText(key, language)
+    const known = findTranslation(key, language)
     const text = typeof known === 'string' ? known : known[parameters?.['count'] === 1 ? 'one' : 'other']
     return parameters === undefined
       ? text

@@ -16,14 +16,14 @@ export function chunkText(text: string, limit: number): readonly string[] {
 
 function takeTextPiece(rest: string, open: Fence | undefined, limit: number): Step {
   const prefix = open === undefined ? '' : `${open.reopening}\n`
-  const start = open === undefined ? trimLeadingBlankLines : returnText
+  const start = open === undefined ? trimLeadingBlankLines : returnTextUnchanged
   if (prefix.length + rest.length <= limit) return { piece: prefix + start(rest).trimEnd(), rest: '', fence: undefined }
-  const { cut, fence } = cutOutsideFences(rest, open, limit, limit - prefix.length)
+  const { cut, fence } = findCutAndTornFence(rest, open, limit, limit - prefix.length)
   const taken = start(rest.slice(0, cut))
   const after = rest.slice(cut)
   if (fence === undefined) return { piece: prefix + taken.trimEnd(), rest: withoutLeadingSpace(after), fence }
   const body = taken.endsWith('\n') ? taken.slice(0, -1) : taken
-  return skipRepeatedFenceEnd(
+  return dropClosingFenceLine(
     `${prefix}${body}\n${fence.marker}`,
     after.startsWith('\n') ? after.slice(1) : after,
     fence,
@@ -31,7 +31,7 @@ function takeTextPiece(rest: string, open: Fence | undefined, limit: number): St
 }
 
 /** The cut, and the fence it tears; when it tears one, the piece still has room for the closing line. */
-function cutOutsideFences(
+function findCutAndTornFence(
   rest: string,
   open: Fence | undefined,
   limit: number,
@@ -52,14 +52,14 @@ function cutOutsideFences(
 }
 
 /** We closed the fence; if the text closes it right here as well, that line has been said. */
-function skipRepeatedFenceEnd(piece: string, after: string, fence: Fence): Step {
+function dropClosingFenceLine(piece: string, after: string, fence: Fence): Step {
   const newline = after.indexOf('\n')
   const line = newline === -1 ? after : after.slice(0, newline)
   if (!closesFence(line, fence)) return { piece, rest: after, fence }
   return { piece, rest: newline === -1 ? '' : after.slice(newline + 1), fence: undefined }
 }
 
-function returnText(text: string): string {
+function returnTextUnchanged(text: string): string {
   return text
 }
 

@@ -9,13 +9,13 @@ import {
   type Code,
   type Inline,
   type InlineWindow,
-  inlineFrom,
-  inlineUpTo,
-  inlineWindow,
   isBlank,
   type List,
   type Paragraph,
   type Root,
+  readInlineTextAndSpans,
+  sliceInlineFrom,
+  sliceInlineUpTo,
   type Table,
   textLength,
 } from './tree.ts'
@@ -31,7 +31,7 @@ export type Fit = {
 }
 
 /** How much of a message these blocks would take: more than 1 is too much. */
-export function measureLoad(blocks: readonly Block[], { limit, sizeOf, costOf, maxCost }: Fit): number {
+export function messageFillRatio(blocks: readonly Block[], { limit, sizeOf, costOf, maxCost }: Fit): number {
   const size = sizeOf(blocks) / limit
   return costOf === undefined || maxCost === undefined ? size : Math.max(size, costOf(blocks) / maxCost)
 }
@@ -54,19 +54,20 @@ export function sumOfBlocks(measure: (block: Block) => number): (blocks: readonl
 export function chunkTree(root: Root, fit: Fit): readonly Root[] {
   // One unit is at most two of UTF-16, so what is longer than this cannot fit and need not be measured.
   const maxLength = fit.limit * 2 + 1
-  const load = (blocks: readonly Block[]): number =>
-    textLength(blocks, maxLength) > maxLength ? Number.POSITIVE_INFINITY : measureLoad(blocks, fit)
+  const fillRatioOfBlocks = (blocks: readonly Block[]): number =>
+    textLength(blocks, maxLength) > maxLength ? Number.POSITIVE_INFINITY : messageFillRatio(blocks, fit)
   // Most replies fit into one message and are not cut.
-  if (load(root.children) <= 1) return root.children.every(isBlank) ? [] : [root]
-  const room: Room = { load, alone: load, maxLength, guess: 1, isEmpty: true }
+  if (fillRatioOfBlocks(root.children) <= 1) return root.children.every(isBlank) ? [] : [root]
+  const room: Room = { load: fillRatioOfBlocks, alone: fillRatioOfBlocks, maxLength, guess: 1, isEmpty: true }
   const pieces: Root[] = []
   let window: readonly Block[] = []
   let at = 0
   while (window.length > 0 || at < root.children.length) {
-    const count = countToFill(window, root.children, at, maxLength)
+    const count = countBlocksToFillWindow(window, root.children, at, maxLength)
     window = [...window, ...root.children.slice(at, at + count)]
     at += count
-    const taken = takeBlocksThatFit(window, { ...room, guess: sizeOfPiece(pieces.at(-1)) }) ?? loosenFirstBlock(window)
+    const taken =
+      takeBlocksThatFit(window, { ...room, guess: countChildrenOfPiece(pieces.at(-1)) }) ?? breakUpFirstBlock(window)
     if (!taken.head.every(isBlank)) pieces.push({ type: 'root', children: taken.head })
     window = taken.rest
   }
@@ -74,7 +75,12 @@ export function chunkTree(root: Root, fit: Fit): readonly Root[] {
 }
 
 /** How many more blocks make the window longer than any message. */
-function countToFill(window: readonly Block[], blocks: readonly Block[], at: number, maxLength: number): number {
+function countBlocksToFillWindow(
+  window: readonly Block[],
+  blocks: readonly Block[],
+  at: number,
+  maxLength: number,
+): number {
   let length = textLength(window, maxLength)
   let count = 0
   for (; length <= maxLength && at + count < blocks.length; count += 1) {
@@ -84,13 +90,13 @@ function countToFill(window: readonly Block[], blocks: readonly Block[], at: num
   return count
 }
 
-function loosenFirstBlock([first, ...others]: readonly Block[]): ReturnType<typeof loosenBlock> {
+function breakUpFirstBlock([first, ...others]: readonly Block[]): ReturnType<typeof breakUpBlock> {
   if (first === undefined) return { head: [], rest: [] }
-  const { head, rest } = loosenBlock(first)
+  const { head, rest } = breakUpBlock(first)
   return { head, rest: [...rest, ...others] }
 }
 
-function sizeOfPiece(piece: Root | undefined): number {
+function countChildrenOfPiece(piece: Root | undefined): number {
   const last = piece?.children.at(-1)
   const inside = last?.type === 'list' || last?.type === 'table' ? last.children.length : 0
   return Math.max(1, inside, piece?.children.length ?? 1)
@@ -99,10 +105,10 @@ function sizeOfPiece(piece: Root | undefined): number {
 // A block that no message can hold even in part, because its marks alone fill one: given up for its words.
 
 /** The same words with one kind of mark less, or the first character of plain words as a piece, whatever its size. */
-function loosenBlock(block: Block): Taken {
+function breakUpBlock(block: Block): Taken {
   switch (block.type) {
     case 'paragraph':
-      return loosenParagraph(block)
+      return breakUpParagraph(block)
     case 'heading':
       return { head: [], rest: [{ type: 'paragraph', children: block.children }] }
     case 'code':
@@ -120,15 +126,15 @@ function loosenBlock(block: Block): Taken {
   }
 }
 
-function loosenParagraph({ children }: Paragraph): Taken {
+function breakUpParagraph({ children }: Paragraph): Taken {
   if (children.some((node) => node.type !== 'text' && node.type !== 'break')) {
     return { head: [], rest: [{ type: 'paragraph', children: children.flatMap(splitIntoWords) }] }
   }
-  const { text } = inlineWindow(children, 64)
+  const { text } = readInlineTextAndSpans(children, 64)
   const cut = graphemeBoundary(text, 1)
-  const rest = inlineFrom(children, cut)
+  const rest = sliceInlineFrom(children, cut)
   return {
-    head: [{ type: 'paragraph', children: inlineUpTo(children, cut) }],
+    head: [{ type: 'paragraph', children: sliceInlineUpTo(children, cut) }],
     rest: rest.length === 0 ? [] : [{ type: 'paragraph', children: rest }],
   }
 }
@@ -143,7 +149,7 @@ function splitIntoWords(node: Inline): readonly Inline[] {
     case 'mention':
       return [{ type: 'text', value: node.name }]
     case 'link': {
-      const isShown = inlineWindow(node.children, node.url.length).text === node.url
+      const isShown = readInlineTextAndSpans(node.children, node.url.length).text === node.url
       return [
         ...node.children.flatMap(splitIntoWords),
         ...(isShown ? [] : [{ type: 'text', value: ` (${node.url})` } as const]),
@@ -188,13 +194,13 @@ const wellFilled = 0.7
 
 function takeBlocksThatFit(blocks: readonly Block[], room: Room): Taken | undefined {
   if (room.load(blocks) <= 1) return blocks.length === 0 ? undefined : { head: blocks, rest: [] }
-  const count = countThatFits(blocks, room)
+  const count = countBlocksThatFit(blocks, room)
   const lead = blocks.slice(0, count)
   const next = blocks[count]
   if (next === undefined) return { head: lead, rest: [] }
   const isFirst = lead.every(isHeading)
   if (room.alone([next]) > 1 ? isFirst || room.load(lead) < wellFilled : isFirst && room.isEmpty) {
-    const torn = splitBlock(next, { ...addLeadToRoom(room, lead), isEmpty: room.isEmpty && count === 0 })
+    const torn = splitBlock(next, { ...addLeadBlocksToRoom(room, lead), isEmpty: room.isEmpty && count === 0 })
     if (torn !== undefined) return { head: [...lead, ...torn.head], rest: [...torn.rest, ...blocks.slice(count + 1)] }
   }
   // A heading waits for what it stands above, unless nothing could ever join it.
@@ -202,7 +208,7 @@ function takeBlocksThatFit(blocks: readonly Block[], room: Room): Taken | undefi
   return kept === 0 ? undefined : { head: blocks.slice(0, kept), rest: blocks.slice(kept) }
 }
 
-function countThatFits(blocks: readonly Block[], room: Room): number {
+function countBlocksThatFit(blocks: readonly Block[], room: Room): number {
   const count = findGreatestAccepted(blocks.length, room.guess, (some) => room.load(blocks.slice(0, some)) <= fill)
   // One block that fills a message nearly whole is still whole.
   return count === 0 && room.load(blocks.slice(0, 1)) <= 1 ? 1 : count
@@ -212,7 +218,7 @@ function isHeading(block: Block): boolean {
   return block.type === 'heading'
 }
 
-function addLeadToRoom(room: Room, lead: readonly Block[]): Room {
+function addLeadBlocksToRoom(room: Room, lead: readonly Block[]): Room {
   return { ...room, load: (blocks) => room.load([...lead, ...blocks]) }
 }
 
@@ -230,8 +236,8 @@ function splitBlock(block: Block, room: Room): Taken | undefined {
       return { head: [{ ...block, children: split.head }], rest }
     }
     case 'code': {
-      const fitsRoom = (code: Block) => room.load([code]) <= 1
-      const parts = splitCode(block, { fits: fitsRoom, maxLength: room.maxLength, isForced: room.isEmpty })
+      const codeFitsRoom = (code: Block) => room.load([code]) <= 1
+      const parts = splitCode(block, { fits: codeFitsRoom, maxLength: room.maxLength, isForced: room.isEmpty })
       return parts === undefined ? undefined : { head: [parts[0]], rest: [parts[1]] }
     }
     case 'blockquote':
@@ -249,7 +255,7 @@ function splitBlock(block: Block, room: Room): Taken | undefined {
 
 function splitQuote(quote: Blockquote, room: Room): Taken | undefined {
   const wrapInQuote = (children: readonly Block[]): readonly Block[] => [{ ...quote, children }]
-  const taken = takeBlocksThatFit(quote.children, createInnerRoom(room, wrapInQuote, wrapInQuote))
+  const taken = takeBlocksThatFit(quote.children, createRoomInsideWrapper(room, wrapInQuote, wrapInQuote))
   return taken === undefined
     ? undefined
     : { head: wrapInQuote(taken.head), rest: taken.rest.length === 0 ? [] : wrapInQuote(taken.rest) }
@@ -267,11 +273,11 @@ function splitList(list: List, room: Room): Taken | undefined {
     const wrapInList = (children: readonly Block[]): readonly Block[] => {
       return [{ ...list, children: [...list.children.slice(0, count), { ...next, children }] }]
     }
-    const wrapInListAlone = (children: readonly Block[]): readonly Block[] => [
+    const wrapInSingleItemList = (children: readonly Block[]): readonly Block[] => [
       { ...list, children: [{ ...next, children }] },
     ]
     const taken = takeBlocksThatFit(next.children, {
-      ...createInnerRoom(room, wrapInList, wrapInListAlone),
+      ...createRoomInsideWrapper(room, wrapInList, wrapInSingleItemList),
       isEmpty: room.isEmpty && count === 0,
     })
     // What is left of an item has been numbered already: it goes on without a number.
@@ -296,7 +302,7 @@ function splitTable(table: Table, room: Room): Taken | undefined {
 
 type Wrap = (children: readonly Block[]) => readonly Block[]
 
-function createInnerRoom(room: Room, wrap: Wrap, wrapAlone: Wrap): Room {
+function createRoomInsideWrapper(room: Room, wrap: Wrap, wrapAlone: Wrap): Room {
   return { ...room, load: (blocks) => room.load(wrap(blocks)), alone: (blocks) => room.alone(wrapAlone(blocks)) }
 }
 
@@ -341,19 +347,21 @@ type InlineRoom = {
 }
 
 function splitInline(nodes: readonly Inline[], room: InlineRoom): InlineSplit | undefined {
-  const window = inlineWindow(nodes, room.maxLength)
+  const window = readInlineTextAndSpans(nodes, room.maxLength)
   const { text } = window
-  const length = findGreatestAccepted(text.length, room.maxLength >> 1, (count) => room.fits(inlineUpTo(nodes, count)))
+  const length = findGreatestAccepted(text.length, room.maxLength >> 1, (count) =>
+    room.fits(sliceInlineUpTo(nodes, count)),
+  )
   if (length === 0) return undefined
   if (length === text.length) return { head: nodes, rest: [] }
-  const cut = chooseCut(window, length, room)
+  const cut = chooseInlineCut(window, length, room)
   if (cut === undefined) return undefined
   const end = text.slice(0, cut).trimEnd().length
   const start = text.length - text.slice(cut).trimStart().length
-  return { head: inlineUpTo(nodes, end === 0 ? cut : end), rest: inlineFrom(nodes, start) }
+  return { head: sliceInlineUpTo(nodes, end === 0 ? cut : end), rest: sliceInlineFrom(nodes, start) }
 }
 
-function chooseCut(
+function chooseInlineCut(
   { text, whole }: InlineWindow,
   length: number,
   { isForced, maxLength }: InlineRoom,

@@ -13,19 +13,19 @@ export function findSchemeBefore(text: string): string | undefined {
 }
 
 /** From `://` at this place on. */
-export function readAddressAt(text: string, at: number): string | undefined {
+export function readUrlAfterScheme(text: string, at: number): string | undefined {
   rest.lastIndex = at
   const address = trimTrailingPunctuation(rest.exec(text)?.[0] ?? '')
   return address.length < 4 ? undefined : address
 }
 
 /** Words with their addresses as links; `textNodes` makes nodes of what is between. */
-export function linkAddresses(text: string, textNodes: (words: string) => readonly Inline[]): readonly Inline[] {
+export function linkUrlsInText(text: string, textNodes: (words: string) => readonly Inline[]): readonly Inline[] {
   const nodes: Inline[] = []
   let end = 0
   for (let at = text.indexOf('://'); at !== -1; at = text.indexOf('://', Math.max(end, at + 3))) {
     const start = findSchemeBefore(text.slice(end, at))
-    const address = start === undefined ? undefined : readAddressAt(text, at)
+    const address = start === undefined ? undefined : readUrlAfterScheme(text, at)
     if (start === undefined || address === undefined) continue
     const url = safeUrl(start + address)
     if (url === undefined) continue

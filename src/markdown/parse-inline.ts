@@ -1,7 +1,7 @@
 // Inline tokens to inline nodes.
 
 import { linkMentions, safeUrl } from './links.ts'
-import { footnoteNumber, type NoteNumbers, type Token } from './parser-rules.ts'
+import { getOrAssignFootnoteNumber, type NoteNumbers, type Token } from './parser-rules.ts'
 import { stripControlCharacters } from './plain-tree.ts'
 import { type Inline, inlineText } from './tree.ts'
 /** What is known about the text as a whole while its tree is built. */
@@ -13,7 +13,7 @@ export type Building = {
 }
 
 /** On one line, and in a label, a line end is a space. */
-export function inlineTree(inline: Token, building: Building, isOneLine: boolean): readonly Inline[] {
+export function inlineTokenToNodes(inline: Token, building: Building, isOneLine: boolean): readonly Inline[] {
   const { mayNotify } = building
   const builder = createInlineBuilder((words) =>
     mayNotify.size > 0 && words.includes('@') ? linkMentions(words, mayNotify) : [{ type: 'text', value: words }],
@@ -49,7 +49,8 @@ function addToken(token: Token, builder: InlineBuilder, building: Building): voi
   else if (token.type === 'text') builder.words(token.content)
   else if (token.type === 'text_special') builder.words(stripControlCharacters(token.content))
   else if (token.type === 'code_inline') builder.node({ type: 'inlineCode', value: token.content })
-  else if (token.type === 'note_name') builder.words(`[${footnoteNumber(building.notes, footnoteLabel(token))}]`)
+  else if (token.type === 'note_name')
+    builder.words(`[${getOrAssignFootnoteNumber(building.notes, footnoteLabel(token))}]`)
   else if (token.type === 'image') addImage(token, builder, building)
   else if (token.type === 'link_open') {
     building.used.add(footnoteLabel(token))
@@ -115,7 +116,7 @@ function createInlineBuilder(textNodes: (words: string) => readonly Inline[]): I
     const frame = frames.at(-1)
     if (frame?.mark !== undefined) flushText()
     frames.pop()
-    if (frame?.mark !== undefined) closeMark(frame.mark, frame, topFrame().children)
+    if (frame?.mark !== undefined) appendMarkOrLink(frame.mark, frame, topFrame().children)
   }
   return {
     words(text) {
@@ -149,7 +150,7 @@ function isAtLineStart(nodes: readonly Inline[]): boolean {
   return last === undefined || last.type === 'break'
 }
 
-function closeMark(mark: Mark, { url, children }: Frame, into: Inline[]): void {
+function appendMarkOrLink(mark: Mark, { url, children }: Frame, into: Inline[]): void {
   if (mark !== 'link') {
     if (children.length > 0) appendInline(into, { type: mark, children })
     return
@@ -167,13 +168,20 @@ function appendInline(into: Inline[], node: Inline): void {
   if (node.type === 'text' && node.value === '') return
   if (last?.type === 'text' && node.type === 'text') {
     into[into.length - 1] = { type: 'text', value: last.value + node.value }
-  } else if (last !== undefined && last.type === node.type && isPlainMark(last) && isPlainMark(node)) {
+  } else if (
+    last !== undefined &&
+    last.type === node.type &&
+    isStrongEmphasisOrDelete(last) &&
+    isStrongEmphasisOrDelete(node)
+  ) {
     const children = [...last.children]
     for (const child of node.children) appendInline(children, child)
     into[into.length - 1] = { type: last.type, children }
   } else into.push(node)
 }
 
-function isPlainMark(node: Inline): node is Extract<Inline, { readonly type: 'strong' | 'emphasis' | 'delete' }> {
+function isStrongEmphasisOrDelete(
+  node: Inline,
+): node is Extract<Inline, { readonly type: 'strong' | 'emphasis' | 'delete' }> {
   return node.type === 'strong' || node.type === 'emphasis' || node.type === 'delete'
 }

@@ -1,9 +1,9 @@
 // Markdown as models write it to the one tree: linear in time, capped in depth and size, no word lost.
 
 import { safeUrl } from './links.ts'
-import { type Building, footnoteLabel, inlineTree } from './parse-inline.ts'
-import { footnoteNumber, markdownTokens, noteNumbers, type Token } from './parser-rules.ts'
-import { cleanShownText, plainTextToBlocks } from './plain-tree.ts'
+import { type Building, footnoteLabel, inlineTokenToNodes } from './parse-inline.ts'
+import { getFootnoteNumbers, getOrAssignFootnoteNumber, markdownTokens, type Token } from './parser-rules.ts'
+import { cleanTextForDisplay, plainTextToBlocks } from './plain-tree.ts'
 import type { Align, Block, Heading, Inline, ListItem, Root, TableRow } from './tree.ts'
 
 type MarkdownOptions = {
@@ -17,11 +17,15 @@ const maxNodes = 5000
 const markup = /[`*_~[\]<>&|\\#@]|:\/\/|^(?: {0,3}(?:[-+=]|\d{1,9}[.)])| {4}|\t)/m
 
 export function parseMarkdown(text: string, options: MarkdownOptions = {}): Root {
-  const clean = cleanShownText(text)
+  const clean = cleanTextForDisplay(text)
   if (!markup.test(clean)) return { type: 'root', children: plainTextToBlocks(clean) }
   const env: Record<string, unknown> = {}
   const tokens = markdownTokens(clean, env)
-  const building: Building = { mayNotify: options.mayNotify ?? new Set(), notes: noteNumbers(env), used: new Set() }
+  const building: Building = {
+    mayNotify: options.mayNotify ?? new Set(),
+    notes: getFootnoteNumbers(env),
+    used: new Set(),
+  }
   const children: Block[] = []
   const notes: NoteTree[] = []
   const definitions: Definition[] = []
@@ -39,7 +43,11 @@ export function parseMarkdown(text: string, options: MarkdownOptions = {}): Root
   })
   return {
     type: 'root',
-    children: [...children, ...noteBlocks(notes, building), ...listUnusedDefinitions(definitions, clean, building)],
+    children: [
+      ...children,
+      ...footnotesToParagraphs(notes, building),
+      ...listUnusedDefinitions(definitions, clean, building),
+    ],
   }
 }
 
@@ -50,8 +58,8 @@ function sliceFromLine(text: string, line: number): string {
 }
 
 /** Notes in the order of their numbers; one that is not referred to comes last. */
-function noteBlocks(notes: readonly NoteTree[], { notes: numbers }: Building): readonly Block[] {
-  const numbered = notes.map((note) => ({ number: footnoteNumber(numbers, note.label), note }))
+function footnotesToParagraphs(notes: readonly NoteTree[], { notes: numbers }: Building): readonly Block[] {
+  const numbered = notes.map((note) => ({ number: getOrAssignFootnoteNumber(numbers, note.label), note }))
   return numbered
     .toSorted((one, other) => one.number - other.number)
     .map(({ number, note }) => ({ type: 'paragraph', children: prependText(`[${number}] `, note.children) }))
@@ -134,19 +142,19 @@ export function readBlocks(tokens: readonly Token[], building: Building, sink: B
       return
     } else if (token.type === 'inline') {
       const frame = frames.at(-1)
-      const inline = inlineTree(token, building, frame?.token.type === 'heading_open')
+      const inline = inlineTokenToNodes(token, building, frame?.token.type === 'heading_open')
       nodes += countInlineNodes(inline)
       if (frame !== undefined) frame.inline = inline
     } else if (token.type === 'reference_definition')
       sink.definition({ label: footnoteLabel(token), line: token.map?.[0] ?? 0 })
-    else if (isCellToken(token)) readCell(token, frames.at(-1))
+    else if (isTablePartToken(token)) readCell(token, frames.at(-1))
     else if (token.nesting > 0) frames.push(openFrame(token))
     else if (token.nesting < 0) {
       const frame = frames.pop()
       if (frame?.token.type === 'note_open') sink.note({ label: footnoteLabel(frame.token), children: frame.inline })
       else if (frame?.token.type === 'list_item_open') frames.at(-1)?.items.push(listItem(frame))
       else if (frame !== undefined && !addBlock(closeFrameToBlock(frame))) return
-    } else if (!addBlock(leafBlock(token))) return
+    } else if (!addBlock(leafTokenToBlock(token))) return
   }
 }
 
@@ -154,7 +162,7 @@ function openFrame(token: Token): Frame {
   return { token, children: [], items: [], rows: [], align: [], cells: [], inline: [] }
 }
 
-function isCellToken({ tag }: Token): boolean {
+function isTablePartToken({ tag }: Token): boolean {
   return tag === 'td' || tag === 'th' || tag === 'tr' || tag === 'thead' || tag === 'tbody'
 }
 
@@ -198,7 +206,7 @@ function closeFrameToBlock(frame: Frame): Block | undefined {
   }
 }
 
-function leafBlock(token: Token): Block | undefined {
+function leafTokenToBlock(token: Token): Block | undefined {
   switch (token.type) {
     case 'hr':
       return { type: 'thematicBreak' }

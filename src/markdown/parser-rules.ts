@@ -3,7 +3,7 @@
 
 import type { MarkdownIt } from 'markdown-it'
 import createMarkdownIt from 'markdown-it'
-import { findSchemeBefore, readAddressAt, safeUrl } from './links.ts'
+import { findSchemeBefore, readUrlAfterScheme, safeUrl } from './links.ts'
 
 export type Token = ReturnType<MarkdownIt['parse']>[number]
 
@@ -23,7 +23,7 @@ function createParser(): MarkdownIt {
   md.normalizeLinkText = (text) => text
   changeBlockRules(md)
   changeInlineRules(md)
-  addFootnotes(md)
+  addFootnoteRules(md)
   // Their work is done while the tree is built, or there is none.
   md.core.ruler.disable(['normalize', 'strip_references', 'linkify', 'replacements', 'smartquotes', 'text_join'])
   md.block.ruler.disable('html_block')
@@ -45,12 +45,12 @@ const inlineMarks = /[\\`*_~[<&]|:\/\//
 /** Without children a token is its words. */
 function parseInline(md: MarkdownIt, token: Token, env: Record<string, unknown>): void {
   const children = token.children ?? []
-  const isNoise = token.content.length > suspiciousLength && isMadeOfMarks(token.content)
+  const isNoise = token.content.length > suspiciousLength && consistsMostlyOfMarkup(token.content)
   if (isNoise || !inlineMarks.test(token.content)) token.children = null
   else md.inline.parse(token.content, md, env, children)
 }
 
-function isMadeOfMarks(text: string): boolean {
+function consistsMostlyOfMarkup(text: string): boolean {
   let brackets = 0
   let marks = 0
   for (let index = 0; index < text.length; index += 1) {
@@ -90,13 +90,13 @@ function changeBlockRules(md: MarkdownIt): void {
   wrapBlockRule(md, 'table', (rule) => (state, start, end, silent) => {
     const from = state.tokens.length
     if (!rule(state, start, Math.min(end, start + maxRows), silent)) return false
-    if (!silent) keepExtraCells(state, from)
+    if (!silent) mergeExtraCellsIntoLast(state, from)
     return true
   })
-  md.block.ruler.before('table', 'rest', restRule)
+  md.block.ruler.before('table', 'rest', tokenLimitRule)
 }
 
-const restRule: BlockRule = (state, start, end, silent) => {
+const tokenLimitRule: BlockRule = (state, start, end, silent) => {
   if (silent || state.tokens.length < maxTokens) return false
   state.push('rest', '', 0).map = [start, end]
   state.line = end
@@ -110,7 +110,7 @@ function wrapBlockRule(md: MarkdownIt, name: string, change: (rule: BlockRule) =
 }
 
 /** Words beyond the last column are put into it. */
-function keepExtraCells(state: BlockState, from: number): void {
+function mergeExtraCellsIntoLast(state: BlockState, from: number): void {
   let columns = 0
   let cell = 0
   let extra: readonly string[] = []
@@ -119,7 +119,7 @@ function keepExtraCells(state: BlockState, from: number): void {
     if (token?.type === 'th_open') columns += 1
     else if (token?.type === 'tr_open') {
       cell = 0
-      extra = columns === 0 ? [] : listCellsBeyond(state, token.map?.[0] ?? 0, columns)
+      extra = columns === 0 ? [] : listCellsBeyondColumns(state, token.map?.[0] ?? 0, columns)
     } else if (token?.type === 'inline') {
       cell += 1
       if (cell === columns && extra.length > 0) token.content = [token.content, ...extra].join(' | ')
@@ -127,16 +127,16 @@ function keepExtraCells(state: BlockState, from: number): void {
   }
 }
 
-function listCellsBeyond(state: BlockState, line: number, columns: number): readonly string[] {
+function listCellsBeyondColumns(state: BlockState, line: number, columns: number): readonly string[] {
   const text = state.src.slice((state.bMarks[line] ?? 0) + (state.tShift[line] ?? 0), state.eMarks[line]).trim()
-  if (text.length <= columns || !hasMorePipes(text, columns)) return []
+  if (text.length <= columns || !hasPipesBeyondColumns(text, columns)) return []
   const cells = text.split(/(?<!\\)\|/)
   if (cells[0] === '') cells.shift()
   if (cells.at(-1) === '') cells.pop()
   return cells.slice(columns).flatMap((each) => (each.trim() === '' ? [] : [each.trim()]))
 }
 
-function hasMorePipes(text: string, columns: number): boolean {
+function hasPipesBeyondColumns(text: string, columns: number): boolean {
   let pipes = 0
   for (let at = text.indexOf('|'); at !== -1; at = text.indexOf('|', at + 1)) pipes += 1
   return pipes >= columns
@@ -154,18 +154,18 @@ export type NoteNumbers = Map<string, number | undefined>
 const opening = /\[\^([^\s[\]^]{1,64})\]:[ \t]*/y
 const named = /\[\^([^\s[\]^]{1,64})\]/y
 
-function addFootnotes(md: MarkdownIt): void {
+function addFootnoteRules(md: MarkdownIt): void {
   md.block.ruler.before('reference', 'note', footnoteRule, { alt: ['paragraph', 'reference'] })
   md.inline.ruler.before('link', 'note_name', footnoteReferenceRule)
 }
 
-export function noteNumbers(env: Env): NoteNumbers {
+export function getFootnoteNumbers(env: Env): NoteNumbers {
   // Only the rules below write it.
   env['notes'] ??= new Map()
   return env['notes'] as NoteNumbers
 }
 
-export function footnoteNumber(notes: NoteNumbers, label: string): number {
+export function getOrAssignFootnoteNumber(notes: NoteNumbers, label: string): number {
   const known = notes.get(label)
   if (known !== undefined) return known
   let taken = 0
@@ -180,12 +180,12 @@ const footnoteRule: FootnoteBlockRule = (state, start, end, silent) => {
   opening.lastIndex = at
   const label = opening.exec(state.src)?.[1]
   if (label === undefined || opening.lastIndex > (state.eMarks[start] ?? 0)) return false
-  const notes = noteNumbers(state.env)
+  const notes = getFootnoteNumbers(state.env)
   // The first definition counts; another one stays as it is written.
   if (notes.has(label)) return false
   if (silent) return true
   notes.set(label, undefined)
-  const last = findNoteEnd(state, start, end)
+  const last = findFootnoteEnd(state, start, end)
   const first = state.src.slice(opening.lastIndex, state.eMarks[start])
   const more = state.getLines(start + 1, last, state.blkIndent, false)
   state.push('note_open', '', 1).meta = { label }
@@ -198,7 +198,7 @@ const footnoteRule: FootnoteBlockRule = (state, start, end, silent) => {
 }
 
 /** Up to an empty line, unless an indented one follows. */
-function findNoteEnd(state: Parameters<FootnoteBlockRule>[0], start: number, end: number): number {
+function findFootnoteEnd(state: Parameters<FootnoteBlockRule>[0], start: number, end: number): number {
   let line = start + 1
   while (line < end) {
     if (state.isEmpty(line)) {
@@ -216,7 +216,7 @@ const footnoteReferenceRule: FootnoteInlineRule = (state, silent) => {
   named.lastIndex = state.pos
   const match = named.exec(state.src)
   const label = match?.[1]
-  const notes = noteNumbers(state.env)
+  const notes = getFootnoteNumbers(state.env)
   if (match === null || label === undefined || !notes.has(label)) return false
   if (!silent) state.push('note_name', '', 0).meta = { label }
   state.pos += match[0].length
@@ -228,7 +228,7 @@ const footnoteReferenceRule: FootnoteInlineRule = (state, silent) => {
 type InlineRule = Parameters<MarkdownIt['inline']['ruler']['push']>[1]
 
 function changeInlineRules(md: MarkdownIt): void {
-  md.inline.ruler.at('linkify', bareAddressRule)
+  md.inline.ruler.at('linkify', bareUrlRule)
   md.inline.ruler.at('emphasis', emphasisRule)
   md.inline.ruler.disable('html_inline')
 }
@@ -236,11 +236,11 @@ function changeInlineRules(md: MarkdownIt): void {
 const asterisk = 0x2a
 const underscore = 0x5f
 /** `https://…` in running text, to the end the reader sees. */
-const bareAddressRule: InlineRule = (state, silent) => {
+const bareUrlRule: InlineRule = (state, silent) => {
   if (state.src.charCodeAt(state.pos) !== 0x3a || state.src.charCodeAt(state.pos + 1) !== 0x2f) return false
   const scheme = findSchemeBefore(state.pending)
   if (scheme === undefined || state.linkLevel > 0 || silent) return false
-  const rest = readAddressAt(state.src.slice(0, state.posMax), state.pos)
+  const rest = readUrlAfterScheme(state.src.slice(0, state.posMax), state.pos)
   const url = rest === undefined ? undefined : safeUrl(scheme + rest)
   if (rest === undefined || url === undefined) return false
   state.pending = state.pending.slice(0, -scheme.length)

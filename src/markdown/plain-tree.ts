@@ -2,7 +2,7 @@
 // kept, and addresses as links that say themselves.
 
 import { cleanText } from '../lib/clean-text.ts'
-import { linkAddresses, linkMentions } from './links.ts'
+import { linkMentions, linkUrlsInText } from './links.ts'
 import type { Block, Inline, Root } from './tree.ts'
 
 // A paragraph of more lines is none; cutting it into several keeps every step over it short.
@@ -14,7 +14,7 @@ export function plainTree(
   text: string,
   { mayNotify = noRecipients }: { readonly mayNotify?: ReadonlySet<string> } = {},
 ): Root {
-  return { type: 'root', children: plainTextToBlocks(cleanShownText(text), mayNotify) }
+  return { type: 'root', children: plainTextToBlocks(cleanTextForDisplay(text), mayNotify) }
 }
 
 /** `text` is clean already. */
@@ -34,7 +34,7 @@ export function plainTextToBlocks(text: string, mayNotify = noRecipients): reado
       children = []
       blocks.push({ type: 'paragraph', children })
     }
-    if (words.includes('://')) children.push(...linkAddresses(words, wordsToNodes))
+    if (words.includes('://')) children.push(...linkUrlsInText(words, wordsToNodes))
     else if (mayMention) children.push(...linkMentions(words, mayNotify))
     else children.push({ type: 'text', value: words })
     lines += 1
@@ -46,7 +46,7 @@ export function plainTextToBlocks(text: string, mayNotify = noRecipients): reado
 
 const hidden = /[\u0001-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/
 
-export function cleanShownText(text: string): string {
+export function cleanTextForDisplay(text: string): string {
   const lines = text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text
   return stripControlCharacters(cleanText(lines))
 }

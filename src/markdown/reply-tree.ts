@@ -7,7 +7,7 @@ import { chunkTree } from './chunk.ts'
 import { htmlToText } from './html-to-text/html-to-text.ts'
 import { safeUrl } from './links.ts'
 import { parseMarkdown } from './parse.ts'
-import { cleanShownText, plainTree } from './plain-tree.ts'
+import { cleanTextForDisplay, plainTree } from './plain-tree.ts'
 import { type Draft, writeBlocks } from './styled-text.ts'
 import { type Block, type Inline, isBlank, type Root } from './tree.ts'
 
@@ -22,7 +22,7 @@ export function replyTree(reply: NormalizedResponse, options: ReplyTreeOptions =
   const said: Block[] = []
   for (const part of reply.parts) for (const block of partBlocks(part, options)) said.push(block)
   const hasWords = !said.every(isBlank)
-  const status = statusWords(reply, hasWords || isShownAsFiles(reply, options))
+  const status = statusWords(reply, hasWords || areFilesSentSeparately(reply, options))
   const words = hasWords ? said : []
   return { type: 'root', children: status === '' ? words : [...words, textParagraph(status)] }
 }
@@ -32,7 +32,7 @@ export function replyFiles(reply: NormalizedResponse): readonly FilePart[] {
   return reply.parts.filter(isFilePart)
 }
 
-function isShownAsFiles(reply: NormalizedResponse, { showsFiles }: ReplyTreeOptions): boolean {
+function areFilesSentSeparately(reply: NormalizedResponse, { showsFiles }: ReplyTreeOptions): boolean {
   return showsFiles === false && replyFiles(reply).length > 0
 }
 
@@ -48,7 +48,7 @@ function partBlocks(part: Part, options: ReplyTreeOptions): readonly Block[] {
     case 'artifact':
       return options.showsFiles === false ? [] : [textParagraph(fileLine(part))]
     case 'policy':
-      return policyTree(part.policy)
+      return policyPartToBlocks(part.policy)
     case 'tool_call':
       // Internal: it leaves no trace.
       return []
@@ -58,7 +58,7 @@ function partBlocks(part: Part, options: ReplyTreeOptions): readonly Block[] {
 }
 
 /** What is asked, and below it where to go. */
-function policyTree(policy: Policy): readonly Block[] {
+function policyPartToBlocks(policy: Policy): readonly Block[] {
   const asked = plainTree(policy.message).children
   const action = policyAction(policy)
   if (action === undefined) return asked
@@ -67,18 +67,18 @@ function policyTree(policy: Policy): readonly Block[] {
 
 function linkNode(address: string, title: string | undefined): Inline {
   const url = safeUrl(address)
-  const label = title === undefined ? '' : collapseWhitespace(cleanShownText(title))
+  const label = title === undefined ? '' : collapseWhitespace(cleanTextForDisplay(title))
   if (url === undefined) return { type: 'text', value: label === '' ? say('link.shown') : label }
   return { type: 'link', url, children: [{ type: 'text', value: label === '' ? url : label }] }
 }
 
 function descriptionNodes(description: string | undefined): readonly Inline[] {
   const words = linkDescription(description)
-  return words === '' ? [] : [{ type: 'text', value: cleanShownText(words) }]
+  return words === '' ? [] : [{ type: 'text', value: cleanTextForDisplay(words) }]
 }
 
 function textParagraph(words: string): Block {
-  return { type: 'paragraph', children: [{ type: 'text', value: cleanShownText(words) }] }
+  return { type: 'paragraph', children: [{ type: 'text', value: cleanTextForDisplay(words) }] }
 }
 
 // Parts that are no text, as one line of it.
@@ -137,7 +137,7 @@ export function policyAction(policy: Policy, origin?: string): PolicyAction | un
 }
 
 export function policyText(value: unknown): string {
-  return typeof value === 'string' ? cleanShownText(value).trim() : ''
+  return typeof value === 'string' ? cleanTextForDisplay(value).trim() : ''
 }
 
 // Every status of a reply reads differently, and nothing internal is shown.
@@ -175,7 +175,7 @@ export function plainText(reply: NormalizedResponse): string {
 export function partsText(parts: readonly Part[]): string {
   const pieces = parts.map((part) => (isKnownPart(part) ? knownPartText(part) : unsupportedPartText(part)))
   return pieces
-    .map(cleanShownText)
+    .map(cleanTextForDisplay)
     .filter((piece) => piece.trim() !== '')
     .join('\n\n')
 }

@@ -4,8 +4,8 @@
 import { safeUrl } from './links.ts'
 import { readBlocks } from './parse.ts'
 import type { Building } from './parse-inline.ts'
-import { markdownTokens, noteNumbers, type Token } from './parser-rules.ts'
-import { cleanShownText, plainTextToBlocks } from './plain-tree.ts'
+import { getFootnoteNumbers, markdownTokens, type Token } from './parser-rules.ts'
+import { cleanTextForDisplay, plainTextToBlocks } from './plain-tree.ts'
 import type { Block } from './tree.ts'
 import { writeMarkdown } from './write.ts'
 
@@ -14,12 +14,14 @@ const mayLead = /\][(:]|<[a-z][a-z\d+.-]{1,31}:/i
 
 /** Links of other protocols lose their address, pictures from elsewhere become links: no reader fetches one because a model named it. */
 export function safeMarkdown(text: string): string {
-  const clean = cleanShownText(text)
+  const clean = cleanTextForDisplay(text)
   if (!mayLead.test(clean)) return clean
   const env: Record<string, unknown> = {}
-  const pieces = splitIntoPieces(markdownTokens(clean, env)).filter(({ tokens }) => tokens.some(hasUnsafeLink))
+  const pieces = groupTokensByTopLevelBlock(markdownTokens(clean, env)).filter(({ tokens }) =>
+    tokens.some(hasUnsafeLink),
+  )
   if (pieces.length === 0) return clean
-  const building: Building = { mayNotify: new Set(), notes: noteNumbers(env), used: new Set() }
+  const building: Building = { mayNotify: new Set(), notes: getFootnoteNumbers(env), used: new Set() }
   const lines = clean.split('\n')
   const written: string[] = []
   let next = 0
@@ -36,7 +38,7 @@ export function safeMarkdown(text: string): string {
 /** A block of the text itself: its lines, and what was read of them. */
 type Piece = { readonly start: number; readonly end: number; readonly tokens: Token[] }
 
-function splitIntoPieces(tokens: readonly Token[]): readonly Piece[] {
+function groupTokensByTopLevelBlock(tokens: readonly Token[]): readonly Piece[] {
   const pieces: Piece[] = []
   for (const token of tokens) {
     if (token.level === 0 && token.nesting >= 0 && token.map !== null)
@@ -86,10 +88,10 @@ function isSafeLinkAddress(address: string): boolean {
 
 /** Of the place where it is read. A browser passes over blanks before it looks for a protocol. */
 function isRelativeAddress(address: string): boolean {
-  return !/^(?:[a-z][a-z\d+.-]*:|[/\\]{2})/i.test(stripBlanks(address))
+  return !/^(?:[a-z][a-z\d+.-]*:|[/\\]{2})/i.test(stripControlsAndSpaces(address))
 }
 
-function stripBlanks(address: string): string {
+function stripControlsAndSpaces(address: string): string {
   return address.replace(/[\u0000-\u0020]+/g, '')
 }
 

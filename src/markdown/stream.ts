@@ -1,7 +1,7 @@
 // Streaming Markdown: a growing text as messages, where what is sealed never changes, whatever comes after it.
-import { chunkTree, type Fit, measureLoad } from './chunk.ts'
+import { chunkTree, type Fit, messageFillRatio } from './chunk.ts'
 import { parseMarkdown } from './parse.ts'
-import { cleanShownText } from './plain-tree.ts'
+import { cleanTextForDisplay } from './plain-tree.ts'
 import type { Block, Root } from './tree.ts'
 
 export type SealedChunks = { readonly sealed: readonly Root[]; readonly open: Root | undefined }
@@ -10,7 +10,7 @@ export type SealedChunks = { readonly sealed: readonly Root[]; readonly open: Ro
 const wellFilled = 0.7
 
 export function sealChunks(text: string, fit: Fit, isFinal: boolean): SealedChunks {
-  const clean = isFinal ? cleanShownText(text) : cleanGrowingText(text)
+  const clean = isFinal ? cleanTextForDisplay(text) : cleanGrowingText(text)
   const segments = splitStreamSegments(clean)
   const complete = isFinal ? segments : segments.slice(0, -1)
   const sealed: Root[] = []
@@ -19,7 +19,7 @@ export function sealChunks(text: string, fit: Fit, isFinal: boolean): SealedChun
   for (const [index, segment] of complete.entries()) {
     rest = joinBlocks(rest, continueListNumbering(parseMarkdown(segment.source).children, segment, next))
     next = nextListNumber(rest)
-    rest = sealFullPieces(rest, fit, sealed)
+    rest = sealAllButLastChunk(rest, fit, sealed)
     const isLast = isFinal && index === complete.length - 1
     if (!isLast && isChunkFull(rest, fit, segments[index + 1])) {
       sealed.push(...chunkTree(createRoot(rest), fit))
@@ -29,12 +29,12 @@ export function sealChunks(text: string, fit: Fit, isFinal: boolean): SealedChun
   if (isFinal) return { sealed: [...sealed, ...chunkTree(createRoot(rest), fit)], open: undefined }
   const last = segments.at(-1)
   if (last === undefined) return { sealed, open: undefined }
-  const open = sealGrowingBlocks(rest, { segment: last, next }, fit, sealed)
+  const open = sealChunksOfGrowingCode(rest, { segment: last, next }, fit, sealed)
   return { sealed, open: open.length === 0 ? undefined : createRoot(open) }
 }
 
 /** All pieces but the last are as full as they will ever be. */
-function sealFullPieces(blocks: readonly Block[], fit: Fit, sealed: Root[]): readonly Block[] {
+function sealAllButLastChunk(blocks: readonly Block[], fit: Fit, sealed: Root[]): readonly Block[] {
   const pieces = chunkTree(createRoot(blocks), fit)
   sealed.push(...pieces.slice(0, -1))
   return pieces.at(-1)?.children ?? []
@@ -42,7 +42,7 @@ function sealFullPieces(blocks: readonly Block[], fit: Fit, sealed: Root[]): rea
 
 /** A heading is not left without what follows it. */
 function isChunkFull(blocks: readonly Block[], fit: Fit, next: Segment | undefined): boolean {
-  return next !== undefined && blocks.at(-1)?.type !== 'heading' && measureLoad(blocks, fit) >= wellFilled
+  return next !== undefined && blocks.at(-1)?.type !== 'heading' && messageFillRatio(blocks, fit) >= wellFilled
 }
 
 type Growing = { readonly segment: Segment; readonly next: number }
@@ -50,7 +50,7 @@ type Growing = { readonly segment: Segment; readonly next: number }
 const fenced = /^\n*(?:```|~~~)/
 
 /** Only code longer than a message is sealed while it grows: nothing that comes can change how its lines are cut. */
-function sealGrowingBlocks(
+function sealChunksOfGrowingCode(
   rest: readonly Block[],
   { segment, next }: Growing,
   fit: Fit,
@@ -59,9 +59,9 @@ function sealGrowingBlocks(
   const { source } = segment
   const blocks = streamTree(source, { isFinal: false }).children
   const [code] = fenced.test(source) ? parseMarkdown(source.slice(0, source.lastIndexOf('\n') + 1)).children : []
-  if (code?.type !== 'code' || measureLoad([code], fit) <= 1)
+  if (code?.type !== 'code' || messageFillRatio([code], fit) <= 1)
     return joinBlocks(rest, continueListNumbering(blocks, segment, next))
-  return [...sealFullPieces([...rest, code], fit, sealed), ...blocks.slice(1)]
+  return [...sealAllButLastChunk([...rest, code], fit, sealed), ...blocks.slice(1)]
 }
 
 function createRoot(children: readonly Block[]): Root {
@@ -94,7 +94,7 @@ function joinBlocks(before: readonly Block[], blocks: readonly Block[]): readonl
 function cleanGrowingText(text: string): string {
   const last = text.charCodeAt(text.length - 1)
   const isHalf = last >= 0xd800 && last <= 0xdbff
-  return cleanShownText(isHalf ? text.slice(0, -1) : text)
+  return cleanTextForDisplay(isHalf ? text.slice(0, -1) : text)
 }
 
 // The source of a growing text, cut where later text can change nothing before it: between top-level blocks and between the
@@ -126,7 +126,7 @@ function splitStreamSegments(text: string): readonly Segment[] {
       isNextItem = isItem
     }
     if (isMargin && (start === at || at === 0)) list = mark
-    fence = openFenceAfter(line, fence)
+    fence = openFenceAfterLine(line, fence)
     isAfterBlank = line.trim() === ''
   }
   return [...segments, { source: text.slice(start), isNextItem }]
@@ -137,7 +137,7 @@ function readListMark(line: string): string | undefined {
   return match?.[1] ?? match?.[2]
 }
 
-function openFenceAfter(line: string, open: string | undefined): string | undefined {
+function openFenceAfterLine(line: string, open: string | undefined): string | undefined {
   const match = fenceLine.exec(line.replace(/^\s+|^(?:[-+*]|\d{1,9}[.)])\s+/, ''))
   const marker = match?.[1]
   const info = match?.[2] ?? ''
@@ -157,7 +157,7 @@ function* iterateLines(text: string): Generator<{ readonly line: string; readonl
 // The tree of a text that is still growing: what is half open at its end is closed or held back, so that no mark flashes.
 
 export function streamTree(text: string, { isFinal }: { readonly isFinal: boolean }): Root {
-  return parseMarkdown(isFinal ? text : closeTail(cleanGrowingText(text)))
+  return parseMarkdown(isFinal ? text : closeUnfinishedMarkdown(cleanGrowingText(text)))
 }
 
 // The source of a growing text with its end made whole: an unfinished line of marks, a table without its rule and half a row are
@@ -168,25 +168,25 @@ const nestedFenceLine = /^\s*(?:>\s?|[-+*]\s+|\d{1,9}[.)]\s+)*(`{3,}|~{3,})([^\n
 const onlyMarks = /^\s*(?:[-+*_=#>~`|:\s]+|\d{1,9}[.)]?)$/
 const blockStart = /^\s*(?:(?:[-+*]|\d{1,9}[.)]|#{1,6}|>)\s+)+(?:\[[ xX]\]\s+)?/
 
-function closeTail(text: string): string {
+function closeUnfinishedMarkdown(text: string): string {
   const lines = text.split('\n')
-  const fence = openFence(lines)
+  const fence = findOpenFence(lines)
   const last = lines.at(-1) ?? ''
-  if (fence !== undefined) return isPartOfFence(last, fence) ? dropLastLine(lines) : text
-  if (onlyMarks.test(last)) return closeTail(dropLastLine(lines).trimEnd())
+  if (fence !== undefined) return isUnfinishedFenceLine(last, fence) ? dropLastLine(lines) : text
+  if (onlyMarks.test(last)) return closeUnfinishedMarkdown(dropLastLine(lines).trimEnd())
   const table = findTableStart(lines)
-  if (table !== undefined) return closeTable(lines, table)
+  if (table !== undefined) return dropUnfinishedTableRow(lines, table)
   const start = findParagraphStart(lines)
   const lead = blockStart.exec(lines[start] ?? '')?.[0] ?? ''
   const head = [...lines.slice(0, start), lead].join('\n')
-  return head + closeInline(lines.slice(start).join('\n').slice(lead.length))
+  return head + closeUnfinishedInline(lines.slice(start).join('\n').slice(lead.length))
 }
 
 function dropLastLine(lines: readonly string[]): string {
   return lines.slice(0, -1).join('\n')
 }
 
-function openFence(lines: readonly string[]): string | undefined {
+function findOpenFence(lines: readonly string[]): string | undefined {
   let open: string | undefined
   for (const line of lines) {
     const match = nestedFenceLine.exec(line)
@@ -198,7 +198,7 @@ function openFence(lines: readonly string[]): string | undefined {
 }
 
 /** The line that opens it is still being written, or one that may close it. */
-function isPartOfFence(line: string, fence: string): boolean {
+function isUnfinishedFenceLine(line: string, fence: string): boolean {
   return nestedFenceLine.test(line) || (line.trim() !== '' && fence.startsWith(line.trim()))
 }
 
@@ -211,7 +211,7 @@ function findTableStart(lines: readonly string[]): number | undefined {
 }
 
 /** A table shows once its rule is complete, row by row. */
-function closeTable(lines: readonly string[], start: number): string {
+function dropUnfinishedTableRow(lines: readonly string[], start: number): string {
   const isRuled = lines.length > start + 2
   const kept = isRuled ? lines.slice(0, -1) : lines.slice(0, start)
   return kept.join('\n')
@@ -232,8 +232,8 @@ const word = /[\p{L}\p{N}]/u
 const unfinished = /(?:\\|&[#\w]{0,31}|!)$/
 const halfAutolink = /<(?=[a-z][^\s<>]*$)/i
 
-function closeInline(text: string): string {
-  const code = findOpenCode(text)
+function closeUnfinishedInline(text: string): string {
+  const code = findUnclosedInlineCode(text)
   if (code !== undefined) {
     const before = listUnclosedMarks(text.slice(0, code.at))
     const inside = text.slice(code.at + code.marker.length).replace(/`+$/, '')
@@ -242,7 +242,7 @@ function closeInline(text: string): string {
       : closeInlineMarks(`${before.text}${code.marker}${inside}${code.marker}`, before.open)
   }
   const { text: whole, open } = listUnclosedMarks(
-    replaceHalfLink(text.replace(unfinished, '').replace(halfAutolink, '')),
+    replaceUnfinishedLinkWithLabel(text.replace(unfinished, '').replace(halfAutolink, '')),
   )
   return closeInlineMarks(whole.trimEnd(), open)
 }
@@ -264,21 +264,21 @@ function closeInlineMarks(text: string, open: readonly Open[]): string {
   )
 }
 
-function findOpenCode(text: string): Open | undefined {
+function findUnclosedInlineCode(text: string): Open | undefined {
   for (let at = text.indexOf('`'); at !== -1; ) {
     if (text.charAt(at - 1) === '\\') {
       at = text.indexOf('`', at + 1)
       continue
     }
     const marker = /^`+/.exec(text.slice(at, at + 64))?.[0] ?? '`'
-    const end = findClosingRun(text, marker, at + marker.length)
+    const end = findClosingBackticks(text, marker, at + marker.length)
     if (end === -1) return { marker, at }
     at = text.indexOf('`', end + marker.length)
   }
   return undefined
 }
 
-function findClosingRun(text: string, marker: string, from: number): number {
+function findClosingBackticks(text: string, marker: string, from: number): number {
   for (let at = text.indexOf(marker, from); at !== -1; ) {
     let end = at
     while (text.charAt(end) === '`') end += 1
@@ -289,7 +289,7 @@ function findClosingRun(text: string, marker: string, from: number): number {
 }
 
 /** A link shows as its label until its address is complete. */
-function replaceHalfLink(text: string): string {
+function replaceUnfinishedLinkWithLabel(text: string): string {
   const bracket = text.lastIndexOf('[')
   if (bracket === -1 || text.charAt(bracket - 1) === '\\') return text
   const rest = text.slice(bracket + 1)

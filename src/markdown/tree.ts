@@ -150,32 +150,32 @@ export function isBlank(node: Node): boolean {
 type WholeSpan = { readonly start: number; readonly end: number }
 export type InlineWindow = { readonly text: string; readonly whole: readonly WholeSpan[] }
 
-export function inlineWindow(nodes: readonly Inline[], maxLength: number): InlineWindow {
+export function readInlineTextAndSpans(nodes: readonly Inline[], maxLength: number): InlineWindow {
   const whole: WholeSpan[] = []
   let text = ''
-  const read = (children: readonly Inline[], isWhole: boolean) => {
+  const appendInlineText = (children: readonly Inline[], isWhole: boolean) => {
     for (const node of children) {
       if (text.length > maxLength) return
       const start = text.length
-      if ('children' in node) read(node.children, isWhole || node.type === 'link')
+      if ('children' in node) appendInlineText(node.children, isWhole || node.type === 'link')
       else text += leafText(node)
       const isSpan = node.type === 'link' || node.type === 'inlineCode' || node.type === 'mention'
       if (isSpan && !isWhole) whole.push({ start, end: text.length })
     }
   }
-  read(nodes, false)
+  appendInlineText(nodes, false)
   return { text, whole }
 }
 
 /** Marks that are open at `end` are closed there. */
-export function inlineUpTo(nodes: readonly Inline[], end: number): readonly Inline[] {
+export function sliceInlineUpTo(nodes: readonly Inline[], end: number): readonly Inline[] {
   const taken: Inline[] = []
   let left = end
   for (const node of nodes) {
     if (left <= 0) break
     const length = lengthOfNode(node)
     if (length <= left) taken.push(node)
-    else if ('children' in node) taken.push({ ...node, children: inlineUpTo(node.children, left) })
+    else if ('children' in node) taken.push({ ...node, children: sliceInlineUpTo(node.children, left) })
     else taken.push(sliceInlineLeaf(node, 0, left))
     left -= length
   }
@@ -183,7 +183,7 @@ export function inlineUpTo(nodes: readonly Inline[], end: number): readonly Inli
 }
 
 /** Marks that are open at `start` are opened again. */
-export function inlineFrom(nodes: readonly Inline[], start: number): readonly Inline[] {
+export function sliceInlineFrom(nodes: readonly Inline[], start: number): readonly Inline[] {
   let passed = 0
   for (const [index, node] of nodes.entries()) {
     const length = lengthOfNode(node)
@@ -191,7 +191,7 @@ export function inlineFrom(nodes: readonly Inline[], start: number): readonly In
       if (passed === start) return nodes.slice(index)
       const at = start - passed
       const rest: Inline =
-        'children' in node ? { ...node, children: inlineFrom(node.children, at) } : sliceInlineLeaf(node, at)
+        'children' in node ? { ...node, children: sliceInlineFrom(node.children, at) } : sliceInlineLeaf(node, at)
       return [rest, ...nodes.slice(index + 1)]
     }
     passed += length

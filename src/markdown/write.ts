@@ -50,7 +50,7 @@ function blockMarkdown(block: Exclude<Block, List>): string {
     case 'heading':
       return headingMarkdown(block)
     case 'code': {
-      const fence = fenceFor(block.value, 3)
+      const fence = backtickFenceFor(block.value, 3)
       const body = block.value === '' ? '' : `${block.value}\n`
       return `${fence}${block.lang ?? ''}\n${body}${fence}`
     }
@@ -84,7 +84,7 @@ function itemMarkdown({ checked: box, children: blocks }: ListItem, mark: string
   const children = box === null || hasWords ? blocks : [checkboxBlock(box), ...blocks]
   const [first, second] = children
   const isTight =
-    first?.type === 'paragraph' && children.length === 2 && second?.type === 'list' && canListFollowText(second)
+    first?.type === 'paragraph' && children.length === 2 && second?.type === 'list' && canListInterruptParagraph(second)
   const body = isTight
     ? `${inlineMarkdown(first.children)}\n${blocksMarkdown(children.slice(1))}`
     : blocksMarkdown(children)
@@ -99,7 +99,7 @@ function checkboxBlock(checked: boolean): Block {
 }
 
 /** Only a list that begins at one and says something may follow a line of words at once (CommonMark 5.3). */
-function canListFollowText(list: List): boolean {
+function canListInterruptParagraph(list: List): boolean {
   return (!list.ordered || list.start === 1) && (list.children[0]?.children.length ?? 0) > 0
 }
 
@@ -148,13 +148,13 @@ function toCharacterReference(character: string): string {
 }
 
 function codeSpan(value: string): string {
-  const fence = fenceFor(value, 1)
+  const fence = backtickFenceFor(value, 1)
   const isPadded = /^`|`$/.test(value) || (/^ .* $/.test(value) && value.trim() !== '')
   return isPadded ? `${fence} ${value} ${fence}` : fence + value + fence
 }
 
 /** Longer than any run of backticks inside. */
-function fenceFor(value: string, atLeast: number): string {
+function backtickFenceFor(value: string, atLeast: number): string {
   let longest = atLeast - 1
   for (const run of value.match(/`+/g) ?? []) longest = Math.max(longest, run.length)
   return '`'.repeat(longest + 1)
@@ -174,8 +174,8 @@ function inlineMarkdown(nodes: readonly Inline[]): string {
 }
 
 function writeInlineNodes(nodes: readonly Inline[], isLabel: boolean): string {
-  const segments = toInlineTokens(nodes)
-  const { marker, first, last } = chooseDelimiters(segments)
+  const segments = toInlineSegments(nodes)
+  const { marker, first, last } = chooseEmphasisDelimiters(segments)
   const writeSegment = (segment: Segment, index: number): string => {
     switch (segment.kind) {
       case 'words':
@@ -183,7 +183,7 @@ function writeInlineNodes(nodes: readonly Inline[], isLabel: boolean): string {
       case 'mark':
         return marker(segment)
       case 'piece':
-        return writePiece(segment.node)
+        return writeUnsplittableNode(segment.node)
       default:
         return segment satisfies never
     }
@@ -201,7 +201,7 @@ function escapeTextRun(text: string, { isLabel, isFirstHidden, isLastHidden }: W
   return (start === '' ? '' : toCharacterReference(start)) + middle + (end === '' ? '' : toCharacterReference(end))
 }
 
-function writePiece(node: Extract<Segment, { kind: 'piece' }>['node']): string {
+function writeUnsplittableNode(node: Extract<Segment, { kind: 'piece' }>['node']): string {
   if (node.type === 'break') return '\n'
   return node.type === 'inlineCode' ? codeSpan(node.value) : linkMarkdown(node)
 }
@@ -244,10 +244,10 @@ type Segment =
       readonly id: number
     }
 
-function toInlineTokens(nodes: readonly Inline[]): readonly Segment[] {
+function toInlineSegments(nodes: readonly Inline[]): readonly Segment[] {
   const segments: Segment[] = []
   const open = new Set<MarkType>()
-  const readSegments = (children: readonly Inline[]) => {
+  const addInlineSegments = (children: readonly Inline[]) => {
     for (const node of children) {
       switch (node.type) {
         case 'text':
@@ -266,7 +266,7 @@ function toInlineTokens(nodes: readonly Inline[]): readonly Segment[] {
         case 'delete': {
           const id = open.has(node.type) ? undefined : openMark(segments, node.type)
           open.add(node.type)
-          readSegments(node.children)
+          addInlineSegments(node.children)
           if (id === undefined) break
           open.delete(node.type)
           segments.push({ kind: 'mark', type: node.type, isOpening: false, id })
@@ -277,7 +277,7 @@ function toInlineTokens(nodes: readonly Inline[]): readonly Segment[] {
       }
     }
   }
-  readSegments(nodes)
+  addInlineSegments(nodes)
   return segments
 }
 
@@ -326,8 +326,8 @@ export type Delimiters = {
 
 type Neighbours = { readonly outer: Beside; readonly inner: Beside; readonly isBesideMark: boolean }
 
-function chooseDelimiters(segments: readonly Segment[]): Delimiters {
-  const starred = findStarredEmphases(segments)
+function chooseEmphasisDelimiters(segments: readonly Segment[]): Delimiters {
+  const starred = findEmphasesNeedingStar(segments)
   const first = new Set<number>()
   const last = new Set<number>()
   const chooseMarker: Delimiters['marker'] = ({ type, id }) => {
@@ -337,7 +337,7 @@ function chooseDelimiters(segments: readonly Segment[]): Delimiters {
   }
   for (const [index, segment] of segments.entries()) {
     if (segment.kind !== 'mark') continue
-    const { outer, inner } = findNeighbours(segments, index, segment.isOpening)
+    const { outer, inner } = findNeighboursOfMark(segments, index, segment.isOpening)
     const [outside, inside] = segment.isOpening ? [last, first] : [first, last]
     const [outsideAt, insideAt] = segment.isOpening ? [index - 1, index + 1] : [index + 1, index - 1]
     if (inner === 'space') inside.add(insideAt)
@@ -347,12 +347,12 @@ function chooseDelimiters(segments: readonly Segment[]): Delimiters {
 }
 
 /** Inside a word only a star can open; beside another mark it would be counted with its stars. */
-function findStarredEmphases(segments: readonly Segment[]): ReadonlySet<number> {
+function findEmphasesNeedingStar(segments: readonly Segment[]): ReadonlySet<number> {
   const inWord = new Set<number>()
   const besideMark = new Set<number>()
   for (const [index, segment] of segments.entries()) {
     if (segment.kind !== 'mark' || segment.type !== 'emphasis') continue
-    const { outer, isBesideMark } = findNeighbours(segments, index, segment.isOpening)
+    const { outer, isBesideMark } = findNeighboursOfMark(segments, index, segment.isOpening)
     if (outer === 'letter') inWord.add(segment.id)
     if (isBesideMark) besideMark.add(segment.id)
   }
@@ -360,7 +360,7 @@ function findStarredEmphases(segments: readonly Segment[]): ReadonlySet<number> 
   return inWord
 }
 
-function findNeighbours(segments: readonly Segment[], index: number, isOpening: boolean): Neighbours {
+function findNeighboursOfMark(segments: readonly Segment[], index: number, isOpening: boolean): Neighbours {
   const before = segments[index - 1]
   const after = segments[index + 1]
   const left = classifyNeighbour(before, 'last')

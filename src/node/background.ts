@@ -3,10 +3,10 @@
 
 import type { Config } from '../config.ts'
 import type { Database } from '../db/client.ts'
-import { moveTimesWithClock } from '../db/clock.ts'
-import { leaveHeldLanes } from '../db/suspect-turns.ts'
+import { moveStoredTimesAfterClockStep } from '../db/clock.ts'
+import { clearHolderOfHeldLanes } from '../db/suspect-turns.ts'
 import type { Assembled } from '../gateway/assemble.ts'
-import { runSweepRound } from '../gateway/sweep.ts'
+import { runRetentionSweep } from '../gateway/sweep.ts'
 import { errorLogFields, type Log } from '../lib/log.ts'
 import { withDatabaseTimeout } from '../observability/database-timeout.ts'
 import type { SuspectChildren } from './isolation.ts'
@@ -31,13 +31,13 @@ export function startBackground(
     // A round that takes longer than a minute is not joined by the next.
     if (isSweeping) return
     isSweeping = true
-    runSweepRound({ config, database, deps, log })
+    runRetentionSweep({ config, database, deps, log })
       .catch((error: unknown) => log.warn('sweep_failed', errorLogFields(error, 'internal')))
       .finally(() => {
         isSweeping = false
       })
   }, sweepEveryMs)
-  const clock = startClockWatch(assembled, database, log)
+  const clock = watchDatabaseClock(assembled, database, log)
   return {
     async stop(graceMs) {
       deadline.abort()
@@ -48,7 +48,7 @@ export function startBackground(
       await Promise.all([Promise.race([drained, late]), children?.stop(graceMs)])
       deps.results.giveUp()
       // It was stopped, and did not die: nothing is held against the turn.
-      await withDatabaseTimeout(leaveMs, leaveHeldLanes(deps.db)).catch(() => {})
+      await withDatabaseTimeout(leaveMs, clearHolderOfHeldLanes(deps.db)).catch(() => {})
     },
   }
 }
@@ -61,13 +61,15 @@ const everyMs = 2_000
 export type ClockWatch = { readonly stop: () => void }
 
 /** The first look is now: the clock may have gone back while no gateway ran. */
-function startClockWatch({ deps, wake }: Assembled, database: Database, log: Log): ClockWatch {
+function watchDatabaseClock({ deps, wake }: Assembled, database: Database, log: Log): ClockWatch {
   let isChecking = false
   const checkDatabaseClock = async (): Promise<void> => {
     if (isChecking) return
     isChecking = true
     // A database that is away is told of by those who need it.
-    const step = await moveTimesWithClock(database, deps.tenant, deps.turnPolicy.leaseMs).catch(() => undefined)
+    const step = await moveStoredTimesAfterClockStep(database, deps.tenant, deps.turnPolicy.leaseMs).catch(
+      () => undefined,
+    )
     isChecking = false
     if (step === undefined) return
     log.error('clock_went_back', { ms: Math.round(step.wentBackMs), rows: step.rows })

@@ -8,7 +8,7 @@ import type { TokenLine } from '../db/tokens.ts'
 import type { PublicUrlHealth } from '../observability/readiness.ts'
 
 /** `tokens`, `publicUrlFound` undefined: no gateway runs that could look, so nothing is said about them. */
-export async function readConfigFindings(
+export async function auditGatewayConfig(
   config: Config,
   tokens: readonly TokenLine[] | undefined,
   publicUrlFound?: PublicUrlHealth,

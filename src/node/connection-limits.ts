@@ -56,7 +56,7 @@ export function createConnectionLimits(
     forgetSocket(socket)
     socket.destroy()
   }
-  const closeOldest = (from: Set<Socket>, reason: ConnectionRefusal, ageMs = minAgeMs): boolean => {
+  const closeOldestSocket = (from: Set<Socket>, reason: ConnectionRefusal, ageMs = minAgeMs): boolean => {
     const [oldest] = from
     if (oldest === undefined || now() - (known.get(oldest)?.openedAt ?? 0) < ageMs) return false
     closeSocket(oldest, reason)
@@ -64,19 +64,19 @@ export function createConnectionLimits(
   }
   return {
     admit(socket) {
-      const address = addressForLimit(socket.remoteAddress)
+      const address = clientAddressForLimit(socket.remoteAddress)
       if (address !== undefined && (byAddress.get(address) ?? 0) >= perAddress) {
         closeSocket(socket, 'address_full')
         return
       }
       const isFull = known.size >= limits.maxConnections
       const hasRoom =
-        !isFull || closeOldest(halfOpen, 'connections_full', 0) || closeOldest(idle, 'connections_full', 0)
+        !isFull || closeOldestSocket(halfOpen, 'connections_full', 0) || closeOldestSocket(idle, 'connections_full', 0)
       if (!hasRoom) {
         closeSocket(socket, 'connections_full')
         return
       }
-      if (halfOpen.size >= limits.maxHalfOpen) closeOldest(halfOpen, 'half_open')
+      if (halfOpen.size >= limits.maxHalfOpen) closeOldestSocket(halfOpen, 'half_open')
       known.set(socket, { address, openedAt: now(), requests: 0 })
       halfOpen.add(socket)
       if (address !== undefined) byAddress.set(address, (byAddress.get(address) ?? 0) + 1)
@@ -100,7 +100,7 @@ export function createConnectionLimits(
     },
     isBusy: (socket) => (known.get(socket)?.requests ?? 0) > 0,
     sweep() {
-      while (halfOpen.size > limits.maxHalfOpen && closeOldest(halfOpen, 'half_open')) {
+      while (halfOpen.size > limits.maxHalfOpen && closeOldestSocket(halfOpen, 'half_open')) {
         // Until there are few enough, or only young ones.
       }
     },
@@ -115,7 +115,7 @@ const ownNetwork =
  * What shares one address's part: an IPv4 address, or the /64 that one IPv6 customer has. Undefined on the own network: there it is
  * most often a proxy, and all who come through it would share one part.
  */
-export function addressForLimit(remote: string | undefined): string | undefined {
+export function clientAddressForLimit(remote: string | undefined): string | undefined {
   if (remote === undefined) return undefined
   const address = remote.replace(/^::ffff:(?=\d)/i, '')
   if (ownNetwork.test(address)) return undefined

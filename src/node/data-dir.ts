@@ -146,7 +146,7 @@ function closeServer(server: Server): Promise<void> {
 /** The socket file outlived its process. Two starters may find it at once: only one may remove it. */
 async function takeOverSocket(dataDir: string, server: Server, path: string): Promise<void> {
   const guard = `${path}.takeover`
-  await removeStaleGuard(guard)
+  await removeStaleTakeoverGuard(guard)
   try {
     await mkdir(guard)
   } catch {
@@ -161,7 +161,7 @@ async function takeOverSocket(dataDir: string, server: Server, path: string): Pr
   }
 }
 
-async function removeStaleGuard(guard: string): Promise<void> {
+async function removeStaleTakeoverGuard(guard: string): Promise<void> {
   const found = await stat(guard).catch(() => undefined)
   if (found !== undefined && Date.now() - found.mtimeMs > takeoverStaleMs)
     await rm(guard, { recursive: true, force: true })
@@ -169,13 +169,13 @@ async function removeStaleGuard(guard: string): Promise<void> {
 
 function tryListenOnSocket(server: Server, path: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
-    const onError = (error: NodeJS.ErrnoException): void =>
+    const onListenError = (error: NodeJS.ErrnoException): void =>
       error.code === 'EADDRINUSE' ? resolve(false) : reject(error)
-    server.once('error', onError)
+    server.once('error', onListenError)
     // Binding happens inside this call; so the file never exists with a mode that lets others connect.
     const before = process.umask(0o177)
     server.listen(path, () => {
-      server.off('error', onError)
+      server.off('error', onListenError)
       resolve(true)
     })
     process.umask(before)

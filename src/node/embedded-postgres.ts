@@ -11,13 +11,13 @@ import { preparePrograms, verifyBinaries } from './embedded-postgres/binaries.ts
 import {
   clusterExists,
   createCluster,
-  refuseOlderFolder,
-  requireSameVersion,
+  refuseFolderOfOlderRelease,
+  requireSamePostgresVersion,
   roleName,
 } from './embedded-postgres/cluster.ts'
 import { socketName } from './embedded-postgres/postmaster.ts'
 import {
-  findServer,
+  findRunningServer,
   type Server,
   type ServerPlace,
   serverStuckError,
@@ -56,13 +56,13 @@ export async function embeddedUrl(dataDir: string, database: string = roleName):
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const dataDir = await realpath(options.dataDir)
   const folder = embeddedFolder(dataDir)
-  refuseOlderFolder(dataDir)
+  refuseFolderOfOlderRelease(dataDir)
   const isNew = !clusterExists(folder)
   if (isNew) options.report?.(`Creating the database in ${folder} (only the first start does this) …`)
   const programs = await preparePrograms(dataDir, folder)
   await verifyBinaries(programs.binaries, isNew ? 'all' : 'postgres')
   if (isNew) await createCluster(programs)
-  await requireSameVersion(folder)
+  await requireSamePostgresVersion(folder)
   const place = { ...programs, settings: options.settings ?? {} }
   const server = await printLineWhenSlow(
     findOrStartServer(place, dataDir),
@@ -87,10 +87,10 @@ async function printLineWhenSlow<T>(
 
 /** A server that runs but does not answer, frozen for instance, is ended: it works in our folder, whose lock we hold. */
 async function findOrStartServer(place: ServerPlace, dataDir: string): Promise<Server> {
-  const found = await findServer(place)
+  const found = await findRunningServer(place)
   if (found !== undefined) {
     try {
-      await prepareDatabase(found, dataDir)
+      await createDatabaseIfMissing(found, dataDir)
       return found
     } catch {
       await stopServer(found, place.folder)
@@ -98,7 +98,7 @@ async function findOrStartServer(place: ServerPlace, dataDir: string): Promise<S
   }
   const server = await startServer(place, new AbortController().signal)
   try {
-    await prepareDatabase(server, dataDir)
+    await createDatabaseIfMissing(server, dataDir)
     return server
   } catch (error) {
     await stopServer(server, place.folder)
@@ -109,7 +109,7 @@ async function findOrStartServer(place: ServerPlace, dataDir: string): Promise<S
 const databases = nameStatement('embedded_databases', 'select datname as name from pg_database')
 const createDatabase = nameStatement('embedded_create_database', `create database ${roleName}`)
 
-async function prepareDatabase(server: Server, dataDir: string): Promise<void> {
+async function createDatabaseIfMissing(server: Server, dataDir: string): Promise<void> {
   const admin = openPostgres({ url: await embeddedUrl(dataDir, 'postgres'), maxConnections: 1 })
   try {
     const known = await admin.query<{ name: string }>(databases, [])

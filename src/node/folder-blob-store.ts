@@ -44,9 +44,9 @@ export async function createFolderStore(options: FolderStoreOptions): Promise<Bl
 
 async function writeBlobFile(root: string, key: string, body: ReadableStream<Uint8Array>): Promise<void> {
   const reader = body.getReader()
-  const { target, draft } = blobPaths(root, key)
+  const { target, draft } = blobAndDraftPaths(root, key)
   try {
-    await makeFolders(root, key)
+    await makeBlobFolders(root, key)
     await writeBlobDraft(draft, reader)
     await rename(draft, target)
     await fsyncStoreFolder(dirname(target))
@@ -76,7 +76,7 @@ async function readBlobFile(
   key: string,
   range: ByteRange | undefined,
 ): Promise<ReadableStream<Uint8Array> | undefined> {
-  const { target } = blobPaths(root, key)
+  const { target } = blobAndDraftPaths(root, key)
   if (!(await isInsideStoreFolder(root, target))) return undefined
   const file = await open(target, readOnly).catch(undefinedIfNoBlob)
   if (file === undefined) return undefined
@@ -113,7 +113,7 @@ function streamFileRange(file: FileHandle, start: number, end: number): Readable
 }
 
 async function removeBlobFile(root: string, key: string): Promise<void> {
-  const { target, draft } = blobPaths(root, key)
+  const { target, draft } = blobAndDraftPaths(root, key)
   if (!(await isInsideStoreFolder(root, target))) return
   // What a process that died has left of the same key goes with it.
   await rm(draft, { force: true })
@@ -121,14 +121,14 @@ async function removeBlobFile(root: string, key: string): Promise<void> {
 }
 
 /** The draft has a name of its key's own, so that the sweeper of the key finds it. */
-function blobPaths(root: string, key: string): { readonly target: string; readonly draft: string } {
+function blobAndDraftPaths(root: string, key: string): { readonly target: string; readonly draft: string } {
   assertObjectKey(key)
   const target = join(root, key)
   return { target, draft: join(dirname(target), `.${basename(target)}.part`) }
 }
 
 /** Each folder by itself: one that is a link leads elsewhere and is refused. */
-async function makeFolders(root: string, key: string): Promise<void> {
+async function makeBlobFolders(root: string, key: string): Promise<void> {
   let folder = root
   for (const segment of key.split('/').slice(0, -1)) {
     folder = join(folder, segment)
@@ -206,11 +206,11 @@ export function createFreeSpaceCheck(config: DiskConfig): (() => Promise<FreeSpa
   return cachePromise(
     freshMs,
     () => performance.now(),
-    () => readFreeSpace(config),
+    () => readFreeSpaceLevel(config),
   )
 }
 
-async function readFreeSpace({ dataDir, disk }: DiskConfig): Promise<FreeSpace> {
+async function readFreeSpaceLevel({ dataDir, disk }: DiskConfig): Promise<FreeSpace> {
   // A disk that cannot be asked says nothing about its room; what is written there fails by itself.
   const facts = await statfs(dataDir).catch(() => undefined)
   if (facts === undefined) return undefined

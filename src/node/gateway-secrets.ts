@@ -18,12 +18,12 @@ import { makeDataDir } from './data-dir.ts'
 /** Shorter than a caller waits; the next call goes on. */
 const resealMs = 15_000
 
-export function createGatewaySecrets(
+export function createGatewaySecretService(
   { tenant, dataDir, sealKeys, adminToken }: Config,
   database: Database,
   rotateHandles: (actor: string) => Promise<void>,
 ): SecretService {
-  const seal = createSeal(() => readSealKeys(sealKeys, dataDir))
+  const seal = createSeal(() => readOrCreateSealKeys(sealKeys, dataDir))
   const fileModifiedAt = (path: string) => async (): Promise<string | null> =>
     (await stat(path).catch(() => undefined))?.mtime.toISOString() ?? null
   return createSecretService({
@@ -56,14 +56,14 @@ export type AdminToken = { readonly token: Secret; readonly isNew: boolean }
 
 export async function readAdminToken(configured: Secret | undefined, dataDir: string): Promise<AdminToken> {
   if (configured !== undefined) return { token: configured, isNew: false }
-  const stored = await storedAdminToken(dataDir)
+  const stored = await readStoredAdminToken(dataDir)
   if (stored !== undefined) return { token: stored, isNew: false }
   await makeDataDir(dataDir)
   return storeNewAdminToken(dataDir)
 }
 
 /** What an earlier start left in the data folder. */
-export async function storedAdminToken(dataDir: string): Promise<Secret | undefined> {
+export async function readStoredAdminToken(dataDir: string): Promise<Secret | undefined> {
   const stored = await readFile(adminTokenPath(dataDir), 'utf8').catch(() => '')
   return stored.trim().length >= 16 ? secret(stored.trim()) : undefined
 }
@@ -81,7 +81,7 @@ async function replaceAdminToken(dataDir: string): Promise<string> {
 const tokenLiveMs = 1_000
 
 /** The token of the folder as it is now: it may be replaced while a gateway runs. */
-export function createLiveAdminToken({ token }: AdminToken, dataDir: string): Secret {
+export function createReloadingAdminToken({ token }: AdminToken, dataDir: string): Secret {
   let known = token
   let checkedAt = Date.now()
   const readCurrentToken = (): string => {
@@ -111,7 +111,7 @@ async function storeNewAdminToken(dataDir: string): Promise<AdminToken> {
   try {
     await link(draft, adminTokenPath(dataDir))
   } catch {
-    const stored = await storedAdminToken(dataDir)
+    const stored = await readStoredAdminToken(dataDir)
     if (stored !== undefined) return { token: stored, isNew: false }
     // What lies there is no token.
     await rename(draft, adminTokenPath(dataDir))
@@ -127,7 +127,7 @@ function adminTokenPath(dataDir: string): string {
 
 // The seal keys: from the environment, from the data folder, or generated there when first needed.
 
-export async function readSealKeys(
+export async function readOrCreateSealKeys(
   configured: readonly Secret[],
   dataDir: string,
 ): Promise<readonly Uint8Array<ArrayBuffer>[]> {
@@ -143,7 +143,7 @@ export async function readSealKeys(
  * that do this at once neither loses the other's key, and a crash leaves a piece of a line at most, which is no key.
  */
 async function addSealKey(dataDir: string): Promise<void> {
-  await readSealKeys([], dataDir)
+  await readOrCreateSealKeys([], dataDir)
   const file = await open(sealKeyPath(dataDir), 'a', 0o600)
   try {
     const before = await readFile(sealKeyPath(dataDir), 'utf8')

@@ -14,7 +14,7 @@ export type PinnedFetchOptions = {
 }
 
 export function createPinnedFetch(options: PinnedFetchOptions = {}): SafeFetch {
-  const { resolve = systemResolve, isPublic = isPublicAddress } = options
+  const { resolve = resolveHostAddresses, isPublic = isPublicAddress } = options
   return createSafeFetch({
     pins: true,
     isPublic,
@@ -24,17 +24,17 @@ export function createPinnedFetch(options: PinnedFetchOptions = {}): SafeFetch {
       if (addresses.length === 0) throw new Error('no address')
       // One that is private among public ones is how a name is made to lead inside.
       if (!addresses.every(isPublic)) return 'address'
-      return toReadableResponse(await connectPinned(request, addresses))
+      return toReadableResponse(await requestAtPinnedAddress(request, addresses))
     },
   })
 }
 
-async function systemResolve(host: string): Promise<readonly string[]> {
+async function resolveHostAddresses(host: string): Promise<readonly string[]> {
   return (await lookup(host, { all: true })).map(({ address }) => address)
 }
 
 /** No agent: a connection made for one judged address is not used for another request. */
-function connectPinned(target: DialRequest, addresses: readonly string[]): Promise<IncomingMessage> {
+function requestAtPinnedAddress(target: DialRequest, addresses: readonly string[]): Promise<IncomingMessage> {
   const { url, method, headers, body, signal, mayLeave } = target
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest
   return new Promise((resolve, reject) => {
@@ -44,7 +44,7 @@ function connectPinned(target: DialRequest, addresses: readonly string[]): Promi
         method,
         headers: { 'accept-encoding': 'identity', ...headers },
         agent: false,
-        lookup: pinnedLookup(addresses),
+        lookup: createPinnedLookup(addresses),
         signal,
       },
       resolve,
@@ -61,7 +61,7 @@ function connectPinned(target: DialRequest, addresses: readonly string[]): Promi
 }
 
 /** A second lookup is told what was judged, and nothing newer. */
-function pinnedLookup(addresses: readonly string[]): LookupFunction {
+function createPinnedLookup(addresses: readonly string[]): LookupFunction {
   const known = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }))
   return (_host, { all }, answer) => {
     const [first] = known
@@ -77,7 +77,7 @@ function toReadableResponse(incoming: IncomingMessage): Response | FetchRefusal 
   }
   // Node's own stream types and the web's differ in name only.
   const raw = Readable.toWeb(incoming) as unknown as ReadableStream<Uint8Array<ArrayBuffer>>
-  const body = decodeContent(raw, headers.get('content-encoding'))
+  const body = decompressBody(raw, headers.get('content-encoding'))
   if (body === undefined) {
     incoming.destroy()
     return 'encoding'
@@ -89,7 +89,7 @@ function toReadableResponse(incoming: IncomingMessage): Response | FetchRefusal 
 }
 
 /** We ask for plain bytes; a server that compresses all the same is unpacked piece by piece, under the same limit. */
-function decodeContent(
+function decompressBody(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
   encoding: string | null,
 ): ReadableStream<Uint8Array> | undefined {

@@ -6,7 +6,7 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { createApp } from '../api/app.ts'
 import type { AppDeps } from '../api/deps.ts'
 import { errorAnswerToProblem } from '../api/http-answers.ts'
-import { answerWebhook, errorToAnswer, findConnection, screenWebhookHeaders } from '../api/webhook.ts'
+import { answerWebhook, errorToAnswer, findConnectionByChannelAndId, screenWebhookHeaders } from '../api/webhook.ts'
 import type { RequestSource } from '../contract/inbound-event.ts'
 import type { RawRequest, RequestHead, TransportAnswer } from '../contract/index.ts'
 import type { GatewayConnection } from '../turns/gateway-connection.ts'
@@ -46,13 +46,13 @@ export function createHttpListener(
   return {
     listener(incoming, outgoing) {
       if (answerCheck?.(incoming, outgoing) === true) return
-      if (receiver !== undefined && receivePlainWebhook(receiver, incoming, outgoing)) return
+      if (receiver !== undefined && receiveWebhookDirectly(receiver, incoming, outgoing)) return
       // It answers every failure itself; its promise only tells when it is done.
       void answer(incoming, outgoing)
     },
     open(deps) {
       handle = createApp(deps).fetch
-      receiver = { ...deps, sourceOf, webhooks: listWebhooks(deps) }
+      receiver = { ...deps, sourceOf, webhooks: webhookConnectionsByPath(deps) }
     },
   }
 }
@@ -75,18 +75,22 @@ const hookPath = /^\/hooks\/([\w-]+)\/([\w-]+)$/
 const plainText = { 'content-type': 'text/plain;charset=UTF-8' }
 const length = /^\d{1,10}$/
 
-function listWebhooks(deps: Pick<AppDeps, 'gateway'>): ReadonlyMap<string, GatewayConnection> {
+function webhookConnectionsByPath(deps: Pick<AppDeps, 'gateway'>): ReadonlyMap<string, GatewayConnection> {
   const webhooks = new Map<string, GatewayConnection>()
   for (const { adapter, connection } of deps.gateway.connections) {
     const path = `/hooks/${adapter.channel}/${connection.id}`
-    const at = findConnection(deps, adapter.channel, connection.id)
+    const at = findConnectionByChannelAndId(deps, adapter.channel, connection.id)
     if (at !== undefined && hookPath.test(path)) webhooks.set(path, at)
   }
   return webhooks
 }
 
 /** False: it is not a plain webhook of a known connection, and nothing was read of it. */
-function receivePlainWebhook(receiver: WebhookReceiver, incoming: IncomingMessage, outgoing: ServerResponse): boolean {
+function receiveWebhookDirectly(
+  receiver: WebhookReceiver,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+): boolean {
   const at = incoming.method === 'POST' ? receiver.webhooks.get(incoming.url ?? '') : undefined
   if (at === undefined) return false
   const headers = joinedHeaders(incoming.rawHeaders)
@@ -106,12 +110,12 @@ function receivePlainWebhook(receiver: WebhookReceiver, incoming: IncomingMessag
   // A request that breaks off is dropped: nothing of it is taken, and no client waits for an answer.
   incoming.on('end', () => {
     const bytes = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)
-    void answerPlainWebhook(receiver, at, { ...head, bytes }, outgoing)
+    void answerWebhookDirectly(receiver, at, { ...head, bytes }, outgoing)
   })
   return true
 }
 
-async function answerPlainWebhook(
+async function answerWebhookDirectly(
   receiver: WebhookReceiver,
   at: GatewayConnection,
   request: RawRequest,

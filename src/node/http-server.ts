@@ -8,7 +8,7 @@ import type { HttpLimits } from '../config/limits.ts'
 import type { TransportAnswer } from '../contract/index.ts'
 import type { Log } from '../lib/log.ts'
 import type { HttpListenerUse } from '../observability/process-metrics.ts'
-import { addressForLimit, createConnectionLimits } from './connection-limits.ts'
+import { clientAddressForLimit, createConnectionLimits } from './connection-limits.ts'
 
 export type HttpServer = { readonly server: Server; readonly use: () => HttpListenerUse }
 
@@ -22,7 +22,7 @@ const maxRefusalMs = 2_000
 const logEveryMs = 60_000
 
 export function createHttpServer(listener: RequestListener, limits: HttpLimits, deps: HttpServerDeps): HttpServer {
-  const refusals = countRefusals(deps)
+  const refusals = createRefusalCounter(deps)
   const budget = createBodyBudget(limits, deps.monotonicMs)
   const bounds = createConnectionLimits(limits, refusals.add, deps.monotonicMs)
   const answering = new WeakMap<Socket, ServerResponse>()
@@ -38,7 +38,7 @@ export function createHttpServer(listener: RequestListener, limits: HttpLimits, 
     sendRefusal(outgoing, requestRefusedAnswer(reason))
     setTimeout(() => socket.destroy(), maxRefusalMs).unref()
   }
-  const handleIncoming = (incoming: TrackedMessage, outgoing: ServerResponse): void => {
+  const handleIncomingRequest = (incoming: TrackedMessage, outgoing: ServerResponse): void => {
     const { headers, rawHeaders, socket, url = '' } = incoming
     if (!bounds.begin(socket)) return
     answering.set(socket, outgoing)
@@ -46,7 +46,7 @@ export function createHttpServer(listener: RequestListener, limits: HttpLimits, 
     const hasBody = headers['transfer-encoding'] !== undefined || Number(declared ?? 0) !== 0
     if (hasBody)
       incoming.tracked = budget.begin({
-        address: addressForLimit(socket.remoteAddress),
+        address: clientAddressForLimit(socket.remoteAddress),
         declaredBytes: declared === undefined ? undefined : Number(declared),
         isWebhook: url.startsWith('/hooks/'),
         refuse: (reason) => refuseRequest(incoming, outgoing, reason),
@@ -73,14 +73,14 @@ export function createHttpServer(listener: RequestListener, limits: HttpLimits, 
       maxHeaderSize: limits.maxHeaderBytes,
       connectionsCheckingInterval: sweepMs,
     },
-    handleIncoming,
+    handleIncomingRequest,
   )
   server.on('checkContinue', (incoming: TrackedMessage, outgoing) => {
     // Not before a handler wants the body: a client refused by its headers never sends it.
     incoming.onWanted = () => {
       if (!outgoing.headersSent) outgoing.writeContinue()
     }
-    handleIncoming(incoming, outgoing)
+    handleIncomingRequest(incoming, outgoing)
   })
   server.on('connection', bounds.admit)
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
@@ -91,7 +91,7 @@ export function createHttpServer(listener: RequestListener, limits: HttpLimits, 
       socket.destroy()
       return
     }
-    socket.end(toHttpText(requestRefusedAnswer(reason)))
+    socket.end(toRawHttpResponse(requestRefusedAnswer(reason)))
     setTimeout(() => socket.destroy(), lingerMs).unref()
   })
   const sweeping = setInterval(() => {
@@ -115,7 +115,7 @@ function sendRefusal(outgoing: ServerResponse, { status, headers, body = '' }: T
 }
 
 /** Where there is no response object: what was said was no request. */
-function toHttpText({ status, headers, body = '' }: TransportAnswer): string {
+function toRawHttpResponse({ status, headers, body = '' }: TransportAnswer): string {
   const fields = { ...headers, connection: 'close', 'content-length': Buffer.byteLength(body) }
   const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`)
   return `HTTP/1.1 ${status} Refused\r\n${lines.join('')}\r\n${body}`
@@ -128,7 +128,7 @@ function parserErrorRefusal({ code = '' }: NodeJS.ErrnoException): RequestRefusa
   return code.startsWith('HPE_') && code !== 'HPE_INVALID_EOF_STATE' ? 'malformed_http' : undefined
 }
 
-function countRefusals({ monotonicMs, log }: HttpServerDeps) {
+function createRefusalCounter({ monotonicMs, log }: HttpServerDeps) {
   const counts = new Map<string, number>()
   let unreported = 0
   let last = ''
@@ -253,7 +253,7 @@ export function createBodyBudget(limits: BudgetLimits, now: () => number): BodyB
   const sums = { held: 0, large: 0, leaving: 0 }
 
   /** What is being refused counts in the whole until it is gone, and in no client's share. */
-  const countHeldBytes = (entry: Entry, bytes: number): void => {
+  const addHeldBytes = (entry: Entry, bytes: number): void => {
     entry.held += bytes
     sums.held += bytes
     if (entry.state === 'refused') {
@@ -269,9 +269,9 @@ export function createBodyBudget(limits: BudgetLimits, now: () => number): BodyB
   }
   const refuseBody = (entry: Entry, reason: BodyRefusal): void => {
     const { held } = entry
-    countHeldBytes(entry, -held)
+    addHeldBytes(entry, -held)
     entry.state = 'refused'
-    countHeldBytes(entry, held)
+    addHeldBytes(entry, held)
     entry.facts.refuse(reason)
   }
   /** Who has to make room before this one may have so many bytes more; undefined: there is room. */
@@ -314,7 +314,7 @@ export function createBodyBudget(limits: BudgetLimits, now: () => number): BodyB
       const wanted = stepBytes + (facts.declaredBytes ?? 0)
       if (!makeRoomForBytes(entry, wanted)) return undefined
       entries.add(entry)
-      countHeldBytes(entry, wanted)
+      addHeldBytes(entry, wanted)
       let isReleased = false
       return {
         take(bytes) {
@@ -333,7 +333,7 @@ export function createBodyBudget(limits: BudgetLimits, now: () => number): BodyB
           const more = entry.received + entry.pieces * pieceBytes - entry.held
           if (more <= 0) return true
           if (makeRoomForBytes(entry, more + stepBytes)) {
-            countHeldBytes(entry, more + stepBytes)
+            addHeldBytes(entry, more + stepBytes)
             return true
           }
           refuseBody(entry, 'bodies_full')
@@ -344,10 +344,10 @@ export function createBodyBudget(limits: BudgetLimits, now: () => number): BodyB
         },
         release() {
           isReleased = true
-          if (entry.state !== 'refused') countHeldBytes(entry, -entry.held)
+          if (entry.state !== 'refused') addHeldBytes(entry, -entry.held)
         },
         end() {
-          countHeldBytes(entry, -entry.held)
+          addHeldBytes(entry, -entry.held)
           entry.state = 'ended'
           entries.delete(entry)
         },

@@ -32,7 +32,7 @@ const clientsOwn = /^proxy-(connection|authorization)$/i
 const localSockets = new WeakSet<Socket>()
 
 /** From now on callers of this server are the local user. Only for a server on a socket that others cannot open. */
-export function trustSocketsOfServer(server: Server): void {
+export function treatServerSocketsAsLocal(server: Server): void {
   // Told by the server: a TCP connection that is over has no address either.
   server.on('connection', (socket: Socket) => localSockets.add(socket))
 }
@@ -67,7 +67,7 @@ export function allowsLocalGuests({ host, publicUrl }: GatewayReachability): boo
   return publicUrl === undefined && isLoopbackHostName(host)
 }
 
-export function createRequestSource(reach: GatewayReachability): (incoming: IncomingSocket) => RequestSource {
+export function createSourceClassifier(reach: GatewayReachability): (incoming: IncomingSocket) => RequestSource {
   const hasGuests = allowsLocalGuests(reach)
   return (incoming) => {
     if (!isFromThisMachine(incoming)) return 'remote'

@@ -1,14 +1,14 @@
 // Ingress beside HTTP: connections that pull, connections that listen on a port of their own, and the health of all of them.
 import type { Agent } from '../agents/define-agent.ts'
 import type { AppDeps } from '../api/deps.ts'
-import { failureAnswer } from '../api/http-answers.ts'
-import { deliverInbound, receivedAnswer } from '../api/webhook.ts'
+import { errorCodeAnswer } from '../api/http-answers.ts'
+import { acknowledgementAnswer, deliverInbound } from '../api/webhook.ts'
 import type { Adapter, ProbeRequest, RawRequest } from '../contract/index.ts'
 import type { IngressContext } from '../contract/optional-verbs.ts'
 import type { Assembled } from '../gateway/assemble.ts'
 import { type ListenerState, type RunningListeners, runListeners } from '../inbound/listeners.ts'
-import { type RunningSources, runSources, type SourceState } from '../inbound/sources.ts'
-import { observedProblems } from '../observability/connection-health.ts'
+import { type RunningSources, runPolledSources, type SourceState } from '../inbound/sources.ts'
+import { sourceAndListenerProblems } from '../observability/connection-health.ts'
 import { type RunningProbes, runProbes } from '../observability/probes.ts'
 import type { ReadinessDeps } from '../observability/readiness.ts'
 import type { GatewayConnection } from '../turns/gateway-connection.ts'
@@ -46,7 +46,7 @@ export function createNodeIngress(
   const { gateway, deps } = assembled
   let probes: RunningProbes | undefined
   let models: RunningProbes | undefined
-  const sources = createNodeSources(assembled)
+  const sources = createNodePollingSources(assembled)
   const listeners = createNodeListeners(assembled, rejections)
   return {
     start() {
@@ -58,8 +58,11 @@ export function createNodeIngress(
         everyMs,
         publicUrl,
         reportWithinMs,
-        probed: gateway.connections.map(({ key, adapter }) => ({ key, probe: probeOnceOpened(adapter, opened) })),
-        seenHere: (connection) => observedProblems(connection, sources.states(), listeners.states()),
+        probed: gateway.connections.map(({ key, adapter }) => ({
+          key,
+          probe: probeAfterListenerOpened(adapter, opened),
+        })),
+        seenHere: (connection) => sourceAndListenerProblems(connection, sources.states(), listeners.states()),
         async lastInboundAt(connection) {
           const age = (await inboundAges()).get(connection) ?? null
           return age === null ? undefined : deps.now() - age
@@ -96,7 +99,7 @@ export function createNodeIngress(
   }
 }
 
-function probeOnceOpened(adapter: Adapter, opened: Promise<void>): Adapter['probe'] {
+function probeAfterListenerOpened(adapter: Adapter, opened: Promise<void>): Adapter['probe'] {
   const probe = adapter.probe?.bind(adapter)
   if (probe === undefined || adapter.ingress?.listen === undefined) return probe
   return async (request) => {
@@ -144,15 +147,15 @@ export type NodeSources = {
   readonly stop: () => Promise<void>
 }
 
-export function createNodeSources({ gateway, deps }: Assembled): NodeSources {
+export function createNodePollingSources({ gateway, deps }: Assembled): NodeSources {
   let running: RunningSources | undefined
   return {
     start() {
-      running ??= runSources({
+      running ??= runPolledSources({
         ...deps,
         receive: (at, request) => gateway.receive(at, request, true),
-        answerOf: receivedAnswer,
-        refusal: (error) => failureAnswer(error.code, error.message),
+        answerOf: acknowledgementAnswer,
+        refusal: (error) => errorCodeAnswer(error.code, error.message),
       })
     },
     states: () => running?.states() ?? [],

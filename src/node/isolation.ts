@@ -4,12 +4,12 @@
 import type { ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import type { Db } from '../db/client.ts'
-import { findSuspectTurns, freeLanesOfDeadHolder } from '../db/suspect-turns.ts'
+import { countSuspectTurnsByCrashes, freeLanesOfDeadHolder } from '../db/suspect-turns.ts'
 import type { Log } from '../lib/log.ts'
 import { chooseSuspectShare, type Isolation, type SuspectShare } from '../turns/suspects.ts'
 import type { TurnPolicy } from '../turns/turn-policy.ts'
 
-/** Starts this program again, as a process that calls `runSuspects`. */
+/** Starts this program again, as a process that calls `runSuspectTurns`. */
 export type ForkSuspects = () => ChildProcess
 
 export type ChildrenDeps = {
@@ -32,20 +32,20 @@ const findSuspectsEveryMs = 1_000
 /** After a child that could not start suspects run in the gateway for so long. */
 const pauseMs = 60_000
 
-export function createIsolation(fork: ForkSuspects | undefined): NodeIsolation {
+export function createSuspectTurnIsolation(fork: ForkSuspects | undefined): NodeIsolation {
   let pausedUntil = 0
   let findSuspectsLater = (): void => {}
-  const isForkOffered = (): boolean => fork !== undefined && performance.now() >= pausedUntil
-  const pauseIsolation = (): void => {
+  const canForkChild = (): boolean => fork !== undefined && performance.now() >= pausedUntil
+  const pauseForking = (): void => {
     pausedUntil = performance.now() + pauseMs
   }
   return {
     from: 1,
-    isOffered: isForkOffered,
+    isOffered: canForkChild,
     wake: () => findSuspectsLater(),
     start(deps) {
       if (fork === undefined) return undefined
-      const children = runSuspectChildren({ ...deps, fork, isOffered: isForkOffered, pause: pauseIsolation })
+      const children = manageSuspectTurnChildren({ ...deps, fork, isOffered: canForkChild, pause: pauseForking })
       findSuspectsLater = children.check
       return children
     },
@@ -58,13 +58,13 @@ type SuspectChildrenDeps = ChildrenDeps & {
   readonly pause: () => void
 }
 
-function runSuspectChildren(parts: SuspectChildrenDeps): SuspectChildren & { readonly check: () => void } {
+function manageSuspectTurnChildren(parts: SuspectChildrenDeps): SuspectChildren & { readonly check: () => void } {
   const children = new Map<SuspectShare, Child>()
   let isStopping = false
   let checking: Promise<void> | undefined
 
-  const startSuspectChild = (share: SuspectShare): void => {
-    const child = forkSuspectChild(parts, share)
+  const startSuspectTurnChild = (share: SuspectShare): void => {
+    const child = forkSuspectTurnChild(parts, share)
     const ended = child.gone.then(async (isReady) => {
       // Without the database its leases run out by themselves, and count as a crash.
       await freeLanesOfDeadHolder(parts.db, child.holder, isStopping ? 'ended' : 'crashed').catch(() => {})
@@ -74,29 +74,29 @@ function runSuspectChildren(parts: SuspectChildrenDeps): SuspectChildren & { rea
         parts.pause()
       }
       parts.wake()
-      findSuspects()
+      checkForSuspectTurns()
     })
     children.set(share, { ...child, ended })
   }
-  const startNextSuspects = async (): Promise<void> => {
+  const startChildrenForSuspectTurns = async (): Promise<void> => {
     if (isStopping || !parts.isOffered()) return
-    for (const { crashes } of await findSuspectTurns(parts.db)) {
+    for (const { crashes } of await countSuspectTurnsByCrashes(parts.db)) {
       const share = chooseSuspectShare(crashes, parts.turnPolicy.maxCrashes)
-      if (share !== undefined && !children.has(share) && !isStopping) startSuspectChild(share)
+      if (share !== undefined && !children.has(share) && !isStopping) startSuspectTurnChild(share)
     }
   }
-  const findSuspects = (): void => {
-    checking ??= startNextSuspects()
+  const checkForSuspectTurns = (): void => {
+    checking ??= startChildrenForSuspectTurns()
       // The database is away; the next look finds the same.
       .catch(() => {})
       .finally(() => {
         checking = undefined
       })
   }
-  const timer = setInterval(findSuspects, findSuspectsEveryMs)
-  findSuspects()
+  const timer = setInterval(checkForSuspectTurns, findSuspectsEveryMs)
+  checkForSuspectTurns()
   return {
-    check: findSuspects,
+    check: checkForSuspectTurns,
     async stop(graceMs) {
       isStopping = true
       clearInterval(timer)
@@ -114,7 +114,7 @@ type Started = {
 }
 type Child = Started & { readonly ended: Promise<void> }
 
-function forkSuspectChild({ fork, url, wake, turnPolicy }: SuspectChildrenDeps, share: SuspectShare): Started {
+function forkSuspectTurnChild({ fork, url, wake, turnPolicy }: SuspectChildrenDeps, share: SuspectShare): Started {
   const holder = `${childPrefix}${randomUUID()}`
   const child = fork()
   let isReady = false

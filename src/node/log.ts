@@ -8,7 +8,7 @@ import { errorLogFields, type Log, type LogFields, sanitizeLogFields } from '../
 export type ErrorsShown = 'place' | 'full'
 
 /** In full to the developer at a terminal. A log that is kept has the places alone, unless it is asked for more. */
-export function chooseErrorsShown(
+export function chooseErrorDetail(
   wanted: ErrorsShown | undefined,
   isTerminal = process.stdout.isTTY,
   mode = process.env['NODE_ENV'],
@@ -90,7 +90,7 @@ function unicodeEscape(character: string): string {
 
 // The crash log says an uncaught exception without its message, which may quote anything; Node would print all of it.
 
-export function logCrashes(log: Log): void {
+export function installCrashLogging(log: Log): void {
   // An agent that forgets a promise must not take the gateway down with it; its turn ends by answer or by deadline.
   process.on('unhandledRejection', (reason) =>
     log.error('promise_unhandled', errorLogFields(reason, 'internal'), describeError(reason)),

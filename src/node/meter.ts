@@ -36,7 +36,7 @@ export function createNodeMeter(): NodeMeter {
   const sendTimes = histogram('send_seconds', 'How long vendors took to answer.', sendSeconds)
   const toolCalls = counter('tool_calls_total', 'Tool calls of models by what became of them.', 'tool', 'outcome')
   const toolTimes = histogram('tool_seconds', 'How long tool calls took that ran.', toolSeconds, 'tool')
-  const word = createBoundedLabels()
+  const word = createLabelLimiter()
   return {
     received: (connection, outcome, reason) =>
       inboundEvents.inc({ connection, outcome, reason: word('inbound', reason) }),
@@ -77,7 +77,7 @@ function createMetricFactories(registry: Registry) {
 }
 
 /** Codes and names of tools are words; anything else, and whatever comes after too many of them, is `other`. */
-function createBoundedLabels(): (label: string, text: string) => string {
+function createLabelLimiter(): (label: string, text: string) => string {
   const known = new Map<string, Set<string>>()
   return (label, text) => {
     const words = known.get(label) ?? new Set()

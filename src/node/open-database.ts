@@ -4,7 +4,7 @@ import type { Config } from '../config.ts'
 import type { Database, Failpoint } from '../db/client.ts'
 import { migrate } from '../db/migrate.ts'
 import { expireLanes, freeSendLanes } from '../db/open-turn.ts'
-import { requireOwnSessions } from '../db/own-sessions.ts'
+import { requireSessionPerConnection } from '../db/own-sessions.ts'
 import { openPostgres } from '../db/postgres.ts'
 import { requireSchema } from '../db/schema-version.ts'
 import { freeSources } from '../db/sources.ts'
@@ -45,7 +45,7 @@ export async function openDatabase(options: OpenOptions): Promise<OpenedDatabase
 }
 
 /** For a process that works for a gateway: the database that this one has opened, which it neither starts nor migrates. */
-export async function joinDatabase(config: OpenOptions['config'], failpoint?: Failpoint): Promise<Database> {
+export async function connectToOpenedDatabase(config: OpenOptions['config'], failpoint?: Failpoint): Promise<Database> {
   const hook = failpoint === undefined ? {} : { failpoint }
   const database =
     config.databaseUrl === undefined
@@ -76,7 +76,7 @@ async function openServerOrEmbedded({
   const hook = failpoint === undefined ? {} : { failpoint }
   if (config.databaseUrl !== undefined) {
     const url = config.databaseUrl.reveal()
-    await requireOwnSessions(url)
+    await requireSessionPerConnection(url)
     const database = openPostgres({ url, ...hook })
     return { database, close: () => database.close() }
   }

@@ -64,7 +64,7 @@ export function createPublicUrlCheck({ publicUrl, log, fetch: ask, monotonicMs }
     const nonce = randomBytes(16).toString('hex')
     const asked: Asked = { proof: randomBytes(16).toString('hex'), seen: undefined }
     open.set(nonce, asked)
-    const now = await fetchNonce(`${url}${checkPath}${nonce}`, asked, ask, stopping.signal).catch(
+    const now = await fetchPublicUrlHealth(`${url}${checkPath}${nonce}`, asked, ask, stopping.signal).catch(
       (): PublicUrlHealth => ({ state: 'unreachable' }),
     )
     open.delete(nonce)
@@ -80,11 +80,11 @@ export function createPublicUrlCheck({ publicUrl, log, fetch: ask, monotonicMs }
       ...(remedy === undefined ? {} : { problem: remedy }),
     })
   }
-  const refreshIfStale = (): void => {
+  const recheckPublicUrlIfStale = (): void => {
     if (publicUrl === undefined || asking !== undefined || stopping.signal.aborted) return
     if (monotonicMs() - askedAt >= freshMs[found.state]) asking = checkPublicUrl(publicUrl)
   }
-  const answerCheck = (url: string, incoming: IncomingMessage, outgoing: ServerResponse): boolean => {
+  const answerPublicUrlCheck = (url: string, incoming: IncomingMessage, outgoing: ServerResponse): boolean => {
     const path = incoming.url ?? ''
     const at = path.indexOf(checkPath)
     // A proxy may leave a part of its own in front.
@@ -97,13 +97,14 @@ export function createPublicUrlCheck({ publicUrl, log, fetch: ask, monotonicMs }
     return true
   }
   return {
-    answer: publicUrl === undefined ? undefined : (incoming, outgoing) => answerCheck(publicUrl, incoming, outgoing),
+    answer:
+      publicUrl === undefined ? undefined : (incoming, outgoing) => answerPublicUrlCheck(publicUrl, incoming, outgoing),
     read() {
-      refreshIfStale()
+      recheckPublicUrlIfStale()
       return publicUrl === undefined ? undefined : found
     },
     async settled() {
-      refreshIfStale()
+      recheckPublicUrlIfStale()
       await asking
       return publicUrl === undefined ? undefined : found.state
     },
@@ -111,7 +112,7 @@ export function createPublicUrlCheck({ publicUrl, log, fetch: ask, monotonicMs }
   }
 }
 
-async function fetchNonce(
+async function fetchPublicUrlHealth(
   url: string,
   asked: Asked,
   ask: typeof fetch,

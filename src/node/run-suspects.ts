@@ -2,17 +2,17 @@
 // process died, and ends when there are none left. It has no port, sends nothing and starts nothing: that remains the gateway's.
 
 import { Worker } from 'node:worker_threads'
-import { leaveHeldLanes } from '../db/suspect-turns.ts'
+import { clearHolderOfHeldLanes } from '../db/suspect-turns.ts'
 import { assembleGateway } from '../gateway/assemble.ts'
 import { GatewayError } from '../lib/errors.ts'
 import { openFileStores } from './folder-blob-store.ts'
 import { beatMs, type FromSuspects, orphanGraceMs, type SuspectOrder, type ToSuspects } from './isolation.ts'
-import { joinDatabase } from './open-database.ts'
+import { connectToOpenedDatabase } from './open-database.ts'
 import { createDatabaseProbe } from './readiness.ts'
 import { createNodeRuntime, type RuntimeOptions } from './runtime.ts'
 
 /** Resolves when nothing is left to run, or it was told to stop. Its caller ends the process then, whatever agents left running. */
-export async function runSuspects(load: () => Promise<RuntimeOptions>): Promise<void> {
+export async function runSuspectTurns(load: () => Promise<RuntimeOptions>): Promise<void> {
   if (process.send === undefined)
     throw new GatewayError('config_invalid', 'this is started by a gateway, for itself; use: parley start')
   exitWhenParentEnds()
@@ -25,7 +25,7 @@ export async function runSuspects(load: () => Promise<RuntimeOptions>): Promise<
       setTimeout(resolve, orphanGraceMs)
     })
   })
-  const order = await waitForOrder(stopping)
+  const order = await waitForRunMessage(stopping)
   const beat = setInterval(() => sendToGateway({ type: 'beat' }), beatMs)
   try {
     await drainSuspectTurns(await load(), order, { deadline: stopping.signal, orphaned })
@@ -41,7 +41,7 @@ async function drainSuspectTurns(
   { deadline, orphaned }: { readonly deadline: AbortSignal; readonly orphaned: Promise<void> },
 ): Promise<void> {
   const { config, failpoint } = options
-  const database = await joinDatabase(config, failpoint)
+  const database = await connectToOpenedDatabase(config, failpoint)
   try {
     const files = await openFileStores(config, url)
     const runtime = await createNodeRuntime(options, createDatabaseProbe(database, config.tenant))
@@ -50,7 +50,7 @@ async function drainSuspectTurns(
     try {
       await Promise.race([assembled.gateway.drain({ deadline, untilIdle: true, suspects: share }), orphaned])
       // Of what did not get to its next step: its gateway died, and not of this.
-      await leaveHeldLanes(assembled.deps.db)
+      await clearHolderOfHeldLanes(assembled.deps.db)
     } finally {
       assembled.stop()
       await assembled.closeTools()
@@ -60,7 +60,7 @@ async function drainSuspectTurns(
   }
 }
 
-function waitForOrder(stopping: AbortController): Promise<SuspectOrder> {
+function waitForRunMessage(stopping: AbortController): Promise<SuspectOrder> {
   return new Promise((resolve) => {
     process.on('message', (message: ToSuspects) => {
       if (message.type === 'run') resolve(message)

@@ -11,7 +11,7 @@ import type { Runtime } from '../gateway/assemble.ts'
 import { createGroupCommit, defaultLimits } from '../inbound/group-commit.ts'
 import { LruMap } from '../lib/index.ts'
 import type { Log } from '../lib/log.ts'
-import { readSealKeys } from './gateway-secrets.ts'
+import { readOrCreateSealKeys } from './gateway-secrets.ts'
 import { createPinnedFetch } from './guarded-fetch.ts'
 import { allowsLocalGuests } from './incoming-request.ts'
 import { createMcpConnect } from './mcp-client.ts'
@@ -34,7 +34,7 @@ export type RuntimeOptions = { readonly config: Config; readonly log: Log; reado
 
 export async function createNodeRuntime({ config, log, failpoint }: RuntimeOptions, probe: Probe): Promise<Runtime> {
   const monotonicMs = (): number => performance.now()
-  await prepareFencedFetch()
+  await loadFetchDispatcher()
   return {
     fetch,
     fenceFetch: (mayLeave, onSend) => createFencedFetch(mayLeave, monotonicMs, onSend),
@@ -42,8 +42,8 @@ export async function createNodeRuntime({ config, log, failpoint }: RuntimeOptio
     isLocalOnly: allowsLocalGuests(config),
     now: Date.now,
     monotonicMs,
-    hmac: nodeHmac(),
-    sealKeys: () => readSealKeys(config.sealKeys, config.dataDir),
+    hmac: createNodeHmac(),
+    sealKeys: () => readOrCreateSealKeys(config.sealKeys, config.dataDir),
     random: Math.random,
     createToolServers: (deps) => createToolServers({ ...deps, connect: createMcpConnect(deps.fetch) }),
     committer: (accept) =>
@@ -69,7 +69,7 @@ const digestBytes = 32
 // Secrets come from the configuration, so a handful; the bound only guards against a caller that invents them.
 const maxKeys = 64
 
-export function nodeHmac(): Hmac {
+export function createNodeHmac(): Hmac {
   const known = new LruMap<string, HmacPads>(maxKeys)
   return {
     sha256(secret, bytes) {
@@ -112,7 +112,7 @@ export function createFencedFetch(
 ): typeof fetch {
   return (input, init) => {
     const askedAt = monotonicMs()
-    const isFenced = (): boolean => !mayLeave(monotonicMs() - askedAt)
+    const isTooLateToSend = (): boolean => !mayLeave(monotonicMs() - askedAt)
     const sender: Dispatcher | undefined = Reflect.get(globalThis, globalDispatcher)
     if (sender === undefined) {
       onSend?.()
@@ -122,9 +122,9 @@ export function createFencedFetch(
       dispatch: (options, handler) => {
         const { body } = options
         // With a body the head is written together with its first piece, which may come long after `onConnect`.
-        if (!isAsyncIterable(body)) return sender.dispatch(options, addFenceToHandler(handler, isFenced, onSend))
-        const sent = { ...options, body: readFencedPieces(body, isFenced, onSend) }
-        return sender.dispatch(sent, addFenceToHandler(handler, isFenced, undefined))
+        if (!isAsyncIterable(body)) return sender.dispatch(options, addFenceToHandler(handler, isTooLateToSend, onSend))
+        const sent = { ...options, body: readBodyUnlessTooLate(body, isTooLateToSend, onSend) }
+        return sender.dispatch(sent, addFenceToHandler(handler, isTooLateToSend, undefined))
       },
     }
     // Node's fetch takes a dispatcher; the standard's types do not know it.
@@ -133,7 +133,7 @@ export function createFencedFetch(
 }
 
 /** Loads Node's fetch, so that its dispatcher is there for the first request. */
-export async function prepareFencedFetch(): Promise<void> {
+export async function loadFetchDispatcher(): Promise<void> {
   await fetch('data:,')
 }
 
@@ -152,7 +152,7 @@ function addFenceToHandler(handler: Handler, isFenced: () => boolean, onSend: ((
 }
 
 /** Read by hand: `for await` would first wait until the body, which is not needed any more, has been taken back. */
-async function* readFencedPieces(
+async function* readBodyUnlessTooLate(
   body: AsyncIterable<unknown>,
   isFenced: () => boolean,
   onSend: (() => void) | undefined,

@@ -73,14 +73,14 @@ export function createWorkerPool({ log }: { readonly log: Log }, given: Partial<
   let waitedMs = 0
   let isClosed = false
 
-  const countJob = ({ call }: Job, outcome: JobOutcome): void => {
+  const countEndedJob = ({ call }: Job, outcome: JobOutcome): void => {
     const key = `${call.name} ${outcome}`
     const counted = ended.get(key) ?? { job: call.name, outcome, count: 0 }
     counted.count += 1
     ended.set(key, counted)
   }
-  const refuseJob = (job: Job, failure: OffloadFailure, cause?: unknown): void => {
-    countJob(job, failure)
+  const rejectFailedJob = (job: Job, failure: OffloadFailure, cause?: unknown): void => {
+    countEndedJob(job, failure)
     if (failure !== 'busy') log.warn('offloaded_job_ended', { action: job.call.name, outcome: failure })
     job.settle.reject(new OffloadError(failure, cause))
   }
@@ -102,7 +102,7 @@ export function createWorkerPool({ log }: { readonly log: Log }, given: Partial<
   const failJob = (slot: Slot, failure: OffloadFailure, cause?: unknown): void => {
     const { job } = slot
     dropThread(slot)
-    if (job !== undefined) refuseJob(job, failure, cause)
+    if (job !== undefined) rejectFailedJob(job, failure, cause)
     dispatchJobs()
   }
   const finishJob = (slot: Slot, reply: Reply): void => {
@@ -113,10 +113,10 @@ export function createWorkerPool({ log }: { readonly log: Log }, given: Partial<
     worker?.unref()
     slot.timer = setTimeout(() => dropThread(slot), limits.idleMs).unref()
     if ('value' in reply) {
-      countJob(job, 'done')
+      countEndedJob(job, 'done')
       job.settle.resolve(reply.value)
     } else {
-      countJob(job, 'failed')
+      countEndedJob(job, 'failed')
       job.settle.reject(new Error(reply.error))
     }
     dispatchJobs()
@@ -158,7 +158,7 @@ export function createWorkerPool({ log }: { readonly log: Log }, given: Partial<
       const waited = performance.now() - job.queuedAt
       waitedMs += waited
       if (waited > limits.waitMs) {
-        refuseJob(job, 'busy')
+        rejectFailedJob(job, 'busy')
         dispatchJobs()
         return
       }
@@ -171,7 +171,7 @@ export function createWorkerPool({ log }: { readonly log: Log }, given: Partial<
       new Promise((resolve, reject) => {
         const job: Job = { call, queuedAt: performance.now(), settle: { resolve, reject } }
         if (isClosed || waiting.length >= limits.waiting) {
-          refuseJob(job, 'busy')
+          rejectFailedJob(job, 'busy')
           return
         }
         waiting.push(job)
@@ -185,11 +185,11 @@ export function createWorkerPool({ log }: { readonly log: Log }, given: Partial<
     }),
     close() {
       isClosed = true
-      for (const job of waiting.splice(0)) refuseJob(job, 'busy')
+      for (const job of waiting.splice(0)) rejectFailedJob(job, 'busy')
       for (const slot of slots) {
         const { job } = slot
         dropThread(slot)
-        if (job !== undefined) refuseJob(job, 'busy')
+        if (job !== undefined) rejectFailedJob(job, 'busy')
       }
     },
   }

@@ -44,18 +44,18 @@ export type ListenerHealth = {
 const failuresInARow = 3
 
 /** What this process itself sees go wrong with a connection. */
-export function observedProblems(
+export function sourceAndListenerProblems(
   connection: string,
   sources: readonly SourceHealth[],
   listeners: readonly ListenerHealth[],
 ): readonly ProbeProblem[] {
   return [
-    ...sources.filter((each) => each.connection === connection).flatMap(sourceProblems),
+    ...sources.filter((each) => each.connection === connection).flatMap(messageSourceProblems),
     ...listeners.filter((each) => each.connection === connection).flatMap(listenerProblems),
   ]
 }
 
-function sourceProblems({ failures, code = 'internal', problem }: SourceHealth): readonly ProbeProblem[] {
+function messageSourceProblems({ failures, code = 'internal', problem }: SourceHealth): readonly ProbeProblem[] {
   // Wrong settings do not become right by waiting.
   if (failures === 0 || (failures < failuresInARow && code !== 'config_invalid')) return []
   const [what = '', ...rest] = (problem ?? '').replace(/^\[\w+\] /, '').split('; ')

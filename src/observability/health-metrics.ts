@@ -100,7 +100,7 @@ function endedCountFamilies(samples: readonly HealthSample[]): readonly MetricFa
     const ours = samples.filter((sample) => sample.kind === kind && sample.total > 0)
     return sumByLabels(
       ours.map((sample) => ({
-        labels: { ...stateLabels(sample), reason: labelCode(sample.reason) },
+        labels: { ...stateLabels(sample), reason: codeOrOther(sample.reason) },
         value: sample.total,
       })),
     )
@@ -108,7 +108,7 @@ function endedCountFamilies(samples: readonly HealthSample[]): readonly MetricFa
   const crashes = samples
     .filter((sample) => sample.kind === 'crash')
     .map(({ connection, total }) => ({ labels: { connection }, value: total }))
-  const drift = samples.filter((sample) => sample.kind === 'drift').map(driftSample)
+  const drift = samples.filter((sample) => sample.kind === 'drift').map(laneDriftSample)
   return [
     counterFamily(
       'parley_messages_ended_total',
@@ -206,15 +206,15 @@ function sumByLabels(samples: readonly MetricSample[]): readonly MetricSample[] 
 }
 
 function stateLabels({ connection, state }: HealthSample): { connection: string; state: string } {
-  return { connection, state: labelCode(state) }
+  return { connection, state: codeOrOther(state) }
 }
 
-function driftSample({ connection, state, reason, total }: HealthSample): MetricSample {
-  return { labels: { connection, lane: labelCode(state), found: labelCode(reason) }, value: total }
+function laneDriftSample({ connection, state, reason, total }: HealthSample): MetricSample {
+  return { labels: { connection, lane: codeOrOther(state), found: codeOrOther(reason) }, value: total }
 }
 
 /** Reasons are codes. Whatever is none must not become a label. */
-function labelCode(text: string): string {
+function codeOrOther(text: string): string {
   return text === '' || sayCode.test(text) ? text : 'other'
 }
 

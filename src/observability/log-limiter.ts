@@ -38,19 +38,19 @@ export type LimitedLog = Log & {
 export function limitRefusalLines(inner: Log, { monotonicMs, later }: LogLimiterDeps): LimitedLog {
   const kinds = new Map<string, Kind>()
   let isDue = false
-  const writeCount = (name: string, { event, facts, unreported }: Kind): void => {
+  const logSuppressedCount = (name: string, { event, facts, unreported }: Kind): void => {
     kinds.delete(name)
     if (unreported > 0) inner.warn(event, { ...facts, count: unreported })
   }
-  const writeEndedCounts = (): void => {
+  const logEndedSuppressedCounts = (): void => {
     isDue = false
-    for (const [name, kind] of kinds) if (kind.endsAt <= monotonicMs()) writeCount(name, kind)
-    if (kinds.size > 0) scheduleCounts()
+    for (const [name, kind] of kinds) if (kind.endsAt <= monotonicMs()) logSuppressedCount(name, kind)
+    if (kinds.size > 0) scheduleSuppressedCounts()
   }
-  const scheduleCounts = (): void => {
+  const scheduleSuppressedCounts = (): void => {
     if (later === undefined || isDue) return
     isDue = true
-    later(writeEndedCounts, minuteMs)
+    later(logEndedSuppressedCounts, minuteMs)
   }
   const warnWithinLimit: Log['warn'] = (event, facts = {}, thrown?) => {
     if (!refusals.has(event)) {
@@ -60,7 +60,7 @@ export function limitRefusalLines(inner: Log, { monotonicMs, later }: LogLimiter
     const { connection = null, reason = null, code = null } = facts
     let name = JSON.stringify([event, connection, reason, code])
     const open = kinds.get(name)
-    if (open !== undefined && open.endsAt <= monotonicMs()) writeCount(name, open)
+    if (open !== undefined && open.endsAt <= monotonicMs()) logSuppressedCount(name, open)
     if (!kinds.has(name) && kinds.size >= maxKinds) name = event
     const kind = kinds.get(name) ?? {
       event,
@@ -74,10 +74,10 @@ export function limitRefusalLines(inner: Log, { monotonicMs, later }: LogLimiter
       kind.reported += 1
       inner.warn(event, facts)
     } else kind.unreported += 1
-    scheduleCounts()
+    scheduleSuppressedCounts()
   }
-  const flushCounts = (): void => {
-    for (const [name, kind] of kinds) writeCount(name, kind)
+  const logAllSuppressedCounts = (): void => {
+    for (const [name, kind] of kinds) logSuppressedCount(name, kind)
   }
-  return { info: inner.info, error: inner.error, warn: warnWithinLimit, flush: flushCounts }
+  return { info: inner.info, error: inner.error, warn: warnWithinLimit, flush: logAllSuppressedCounts }
 }

@@ -179,7 +179,7 @@ function toConnectionHealth(
   const reported = result?.problems ?? []
   // Where the platform refuses us, our own loops fail for the same reason, and know less of it.
   const seen = probeState({ problems: reported }) === 'failed' ? [] : seenHere(connection)
-  const problems = [...seen, ...reported].toSorted(compareByState)
+  const problems = [...seen, ...reported].toSorted(compareFailedFirst)
   const state = known === 'unknown' && problems.length === 0 ? 'checking' : probeState({ problems })
   const isSame = before?.state === state && before.problems[0]?.reason === problems[0]?.reason
   return {
@@ -192,7 +192,7 @@ function toConnectionHealth(
   }
 }
 
-function compareByState(one: ProbeProblem, other: ProbeProblem): number {
+function compareFailedFirst(one: ProbeProblem, other: ProbeProblem): number {
   return Number(other.state === 'failed') - Number(one.state === 'failed')
 }
 

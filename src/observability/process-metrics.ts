@@ -25,7 +25,7 @@ export type SlotUse = {
 /** A slot that becomes free between two turns is work going on; so long without one is a standstill. */
 const standstillMs = 3_000
 
-export function hasStoodFullTooLong({ fullMs }: Pick<SlotUse, 'fullMs'>): boolean {
+export function areSlotsFullTooLong({ fullMs }: Pick<SlotUse, 'fullMs'>): boolean {
   return fullMs !== null && fullMs > standstillMs
 }
 

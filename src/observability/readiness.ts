@@ -8,7 +8,7 @@ import type { HealthSample } from '../db/health.ts'
 import { isGatewayError } from '../lib/errors.ts'
 import type { ConnectionProbeState, ConnectionState, ListenerHealth, SourceHealth } from './connection-health.ts'
 import { withDatabaseTimeout } from './database-timeout.ts'
-import { hasStoodFullTooLong, type SlotUse } from './process-metrics.ts'
+import { areSlotsFullTooLong, type SlotUse } from './process-metrics.ts'
 
 export type ProblemCode =
   | 'storage_unavailable'
@@ -130,8 +130,8 @@ export async function readReadiness(deps: ReadinessDeps): Promise<Readiness> {
   const startedAt = deps.monotonicMs()
   const [storage, samples, room] = await Promise.all([
     storageProblems(deps),
-    undefinedOnError(deps.readHealthSamples()),
-    undefinedOnError(deps.room?.() ?? Promise.resolve(undefined)),
+    undefinedOnErrorOrTimeout(deps.readHealthSamples()),
+    undefinedOnErrorOrTimeout(deps.room?.() ?? Promise.resolve(undefined)),
   ])
   const loops = deps.loops()
   const sources = deps.sources?.() ?? []
@@ -152,21 +152,21 @@ export async function readReadiness(deps: ReadinessDeps): Promise<Readiness> {
       ...stands.flatMap(connectionWarnings),
       ...models.flatMap(modelWarnings),
       ...diskSpaceWarnings(room),
-      ...(samples ?? []).filter(isDayShareSpent).map(dayShareSpentProblem),
+      ...(samples ?? []).filter(isStrangerDayLimitSpent).map(strangerDayLimitProblem),
     ],
     detail: {
       database: { answers: storage.length === 0, ms: Math.round(deps.monotonicMs() - startedAt) },
       loops: agesInSeconds(loops),
       ...(slots === undefined ? {} : { slots: toSlotHealth(slots) }),
-      lastInboundAge: extremeAge(
+      lastInboundAge: pickExtremeAge(
         Math.min,
         lines.map((line) => line.lastInboundAge),
       ),
-      lastOutboundAge: extremeAge(
+      lastOutboundAge: pickExtremeAge(
         Math.min,
         lines.map((line) => line.lastOutboundAge),
       ),
-      lag: extremeAge(
+      lag: pickExtremeAge(
         Math.max,
         lines.flatMap((line) => [line.oldestWaitingAge, line.oldestDueCallAge]),
       ),
@@ -190,11 +190,11 @@ function diskSpaceWarnings(room: 'low' | 'full' | undefined): readonly Problem[]
   return room === undefined ? [] : [{ code: `disk_${room}`, remedy: roomRemedies[room] }]
 }
 
-function isDayShareSpent({ kind, total }: HealthSample): boolean {
+function isStrangerDayLimitSpent({ kind, total }: HealthSample): boolean {
   return kind === 'stranger' && total > 0
 }
 
-function dayShareSpentProblem({ connection, total, state }: HealthSample): Problem {
+function strangerDayLimitProblem({ connection, total, state }: HealthSample): Problem {
   const who = state === 'unproven' ? 'senders who proved nothing' : 'senders who are not admitted'
   const remedy = `${who} have had their share of the day, and ${total} more were refused until midnight UTC; admitted people are not concerned; see strangers of the connection`
   return { code: 'strangers_spent', connection, remedy }
@@ -259,8 +259,8 @@ function slotProblems(slots: SlotUse | undefined, samples: readonly HealthSample
   const isDueLane = ({ kind, state }: HealthSample): boolean =>
     kind === 'lane' && (state === 'due' || state === 'expired')
   const due = samples.filter(isDueLane)
-  if (sumCurrent(due) === 0) return []
-  if (!hasStoodFullTooLong(slots)) return slotShareProblems(slots, due)
+  if (sumCurrentCounts(due) === 0) return []
+  if (!areSlotsFullTooLong(slots)) return slotShareProblems(slots, due)
   const [most] = slots.holders
   const holder = most === undefined ? '' : `; agent ${most.agent} on ${most.connection} has ${most.used} of them`
   const remedy = `all ${slots.slots} slots are taken since ${Math.round((slots.fullMs ?? 0) / 1000)} s and messages wait${holder}: look at what its turns wait for, or raise turns.slots`
@@ -270,7 +270,7 @@ function slotProblems(slots: SlotUse | undefined, samples: readonly HealthSample
 /** Others are answered; people at this agent on this connection are not. */
 function slotShareProblems({ slots, holders }: SlotUse, due: readonly HealthSample[]): readonly Problem[] {
   const stuck = holders.find(
-    (holder) => hasStoodFullTooLong(holder) && due.some(({ connection }) => connection === holder.connection),
+    (holder) => areSlotsFullTooLong(holder) && due.some(({ connection }) => connection === holder.connection),
   )
   if (stuck === undefined) return []
   const { agent, connection, used, fullMs } = stuck
@@ -301,27 +301,27 @@ function connectionHealth(samples: readonly HealthSample[], connection: string):
   return {
     connection,
     lastInboundAge: toSeconds(
-      extremeAge(
+      pickExtremeAge(
         Math.min,
         messages.map((sample) => sample.lastMs),
       ),
     ),
     lastOutboundAge: toSeconds(
-      extremeAge(
+      pickExtremeAge(
         Math.min,
         delivered.map((sample) => sample.lastMs),
       ),
     ),
-    waiting: sumCurrent(waiting),
+    waiting: sumCurrentCounts(waiting),
     oldestWaitingAge: toSeconds(
-      extremeAge(
+      pickExtremeAge(
         Math.max,
         waiting.map((sample) => sample.oldestMs),
       ),
     ),
-    openCalls: sumCurrent(open),
+    openCalls: sumCurrentCounts(open),
     oldestDueCallAge: toSeconds(
-      extremeAge(
+      pickExtremeAge(
         Math.max,
         open.map((sample) => sample.oldestMs),
       ),
@@ -336,7 +336,7 @@ export function lastInboundAges(samples: readonly HealthSample[]): ReadonlyMap<s
   return new Map(
     connections.map((connection) => [
       connection,
-      extremeAge(
+      pickExtremeAge(
         Math.min,
         messages.filter((sample) => sample.connection === connection).map((sample) => sample.lastMs),
       ),
@@ -344,11 +344,11 @@ export function lastInboundAges(samples: readonly HealthSample[]): ReadonlyMap<s
   )
 }
 
-function sumCurrent(samples: readonly HealthSample[]): number {
+function sumCurrentCounts(samples: readonly HealthSample[]): number {
   return samples.reduce((sum, sample) => sum + sample.current, 0)
 }
 
-function extremeAge(pick: (...values: number[]) => number, values: readonly (number | null)[]): number | null {
+function pickExtremeAge(pick: (...values: number[]) => number, values: readonly (number | null)[]): number | null {
   const known = values.filter((value) => value !== null)
   return known.length === 0 ? null : pick(...known)
 }
@@ -364,6 +364,6 @@ function toSeconds(ms: number | null): number | null {
 }
 
 /** Undefined when it failed or took too long. */
-function undefinedOnError<T>(work: Promise<T>): Promise<T | undefined> {
+function undefinedOnErrorOrTimeout<T>(work: Promise<T>): Promise<T | undefined> {
   return withDatabaseTimeout(answerMs, work).catch(() => undefined)
 }

@@ -8,8 +8,8 @@ import {
   type HeldSendLane,
   type OpenCall,
   type OpenQuestion,
+  recountSendLanePending,
   releaseSendLane,
-  repairSendLane,
   restoredReason,
   type Settlement,
   type StartResult,
@@ -24,17 +24,17 @@ import { say } from '../locales/say.ts'
 import type { GatewayConnection } from '../turns/gateway-connection.ts'
 import type { ResultKeeper } from '../turns/result-keeper.ts'
 import type { TurnPolicy } from '../turns/turn-policy.ts'
-import { createCallEditor } from './render.ts'
+import { callEditingMode } from './render.ts'
 import {
   addBrokenOffNotice,
   type SettlePolicy,
+  settleAfterException,
+  settleAsNotPrivate,
+  settleAsQuestionDecided,
+  settleByLookup,
   settleDead,
-  settleEdited,
-  settleLookup,
-  settleNotPrivate,
   settleOutcome,
-  settleThrown,
-  settleWithdrawn,
+  settleOutcomeEdit,
 } from './settle.ts'
 
 type DispatchDeps = {
@@ -57,12 +57,13 @@ const untried = { outcome: undefined, tookMs: undefined } as const
 type Step = { readonly go: 'on' } | { readonly go: 'stop'; readonly delayMs: number } | { readonly go: 'lost' }
 
 /** Sends what a held lane holds, then gives the lane back. `claimedAt` is our clock when the claim was asked for. */
-export async function dispatchLane(deps: DispatchDeps, lane: HeldSendLane, claimedAt: number): Promise<void> {
+export async function sendCallsOfLane(deps: DispatchDeps, lane: HeldSendLane, claimedAt: number): Promise<void> {
   const adapter = deps.connections.find(
     (each) => each.key === lane.connection && each.connection.tenant === lane.tenant,
   )?.adapter
   if (lane.calls.length === 0) {
-    if (await repairSendLane(deps.db, lane)) deps.log.error('send_lane_drift_repaired', { connection: lane.connection })
+    if (await recountSendLanePending(deps.db, lane))
+      deps.log.error('send_lane_drift_repaired', { connection: lane.connection })
     return
   }
   if (adapter === undefined) {
@@ -81,7 +82,7 @@ export async function dispatchLane(deps: DispatchDeps, lane: HeldSendLane, claim
     if (ageMs + adapter.capabilities.callTimeoutMs >= deps.turnPolicy.leaseMs * (at === 0 ? 0.9 : 0.6)) break
     let step: Step
     try {
-      step = await dispatchCall(deps, adapter, lane, call, holding)
+      step = await sendCallAndSettle(deps, adapter, lane, call, holding)
     } catch (error) {
       step = await settleThrownCall(deps, lane, call, error, holding.started.has(call.id))
     }
@@ -123,15 +124,15 @@ async function settleThrownCall(
     : await deps.results.store(undefined, (isRepeat) => startSend(deps.db, lane, call, {}, { isRepeat }))
   if (started.kind === 'lease_lost') return { go: 'lost' }
   if (started.kind !== 'started') return { go: 'stop', delayMs: 0 }
-  const settlement = settleThrown(call, isStarted, deps.settlePolicy, deps.random)
-  const settleSentCall = (isRepeat: boolean) => settleSend(deps.db, lane, call, settlement, isRepeat)
+  const settlement = settleAfterException(call, isStarted, deps.settlePolicy, deps.random)
+  const storeSendSettlement = (isRepeat: boolean) => settleSend(deps.db, lane, call, settlement, isRepeat)
   const what = { ...facts, reason: 'delivery', state: settlement.state }
-  if ((await deps.results.store(what, settleSentCall)) === 'lease_lost') return { go: 'lost' }
+  if ((await deps.results.store(what, storeSendSettlement)) === 'lease_lost') return { go: 'lost' }
   reportSettledTry(deps, facts, { ...untried, settlement })
   return { go: 'stop', delayMs: settlement.retryInMs }
 }
 
-async function dispatchCall(
+async function sendCallAndSettle(
   deps: DispatchDeps,
   adapter: Adapter,
   lane: HeldSendLane,
@@ -148,7 +149,7 @@ async function dispatchCall(
         ? applyQuestionOutcome(adapter, lane, claimed)
         : claimed
   const call = said ?? claimed
-  const early = said === undefined ? settleNotPrivate(claimed) : await settleWithoutSending(deps, adapter, said)
+  const early = said === undefined ? settleAsNotPrivate(claimed) : await settleWithoutSending(deps, adapter, said)
   // Also what is only settled is started first: the start puts our epoch on the row.
   const place = said === undefined ? undefined : adapter.limitedBy(said.call)
   const limits = early === undefined ? adapter.capabilities.limits : {}
@@ -159,16 +160,16 @@ async function dispatchCall(
   if (started.kind === 'lease_lost') return { go: 'lost' }
   if (started.kind === 'wait') return { go: 'stop', delayMs: started.waitMs }
   if (started.kind === 'settled') return { go: 'on' }
-  if (started.kind === 'decided') return dispatchCall(deps, adapter, lane, markQuestionDecided(claimed), holding)
+  if (started.kind === 'decided') return sendCallAndSettle(deps, adapter, lane, markQuestionDecided(claimed), holding)
   holding.started.add(call.id)
   const tried =
     early === undefined ? await sendAttempt(deps, adapter, call, claimedAt) : { ...untried, settlement: early }
-  const judged = isEditOfQuestion(call) ? settleEdited(tried.settlement) : tried.settlement
+  const judged = isEditOfQuestion(call) ? settleOutcomeEdit(tried.settlement) : tried.settlement
   const whole: Settlement = {
     ...(judged.cancelLater ? await addBrokenOffNotice(deps, adapter, lane, call, judged) : judged),
     // A pause that the vendor asked for holds for everything that shares the limit.
     ...(judged.pause === null || place === undefined ? {} : { pause: { ...judged.pause, place } }),
-    maySayOutcome: call.question !== null && mayEditIntoOutcome(adapter, call, call.question, judged),
+    maySayOutcome: call.question !== null && mayEditQuestionIntoOutcome(adapter, call, call.question, judged),
   }
   const facts = sendLogFields(lane, call)
   const what = { ...facts, reason: 'delivery', state: whole.state }
@@ -223,7 +224,7 @@ function isEditOfQuestion({ question, vendorId }: OpenCall): boolean {
 }
 
 /** Only a question that can be edited there becomes its outcome, and nothing that was sent without it. */
-function mayEditIntoOutcome(
+function mayEditQuestionIntoOutcome(
   adapter: Adapter,
   call: OpenCall,
   question: OpenQuestion,
@@ -231,11 +232,11 @@ function mayEditIntoOutcome(
 ): boolean {
   const isQuestion = call.vendorId === null && call.call !== question.otherwise
   const hasArrived = isFinal && state === 'delivered' && vendorId !== null
-  const needed = hasOtherwiseReply(question) ? ['lines'] : ['lines', 'whole']
-  return isQuestion && hasArrived && needed.includes(createCallEditor(adapter)) && call.replyTo !== null
+  const needed = hasReplyWithoutQuestion(question) ? ['lines'] : ['lines', 'whole']
+  return isQuestion && hasArrived && needed.includes(callEditingMode(adapter)) && call.replyTo !== null
 }
 
-function hasOtherwiseReply({ otherwise, isPlaceholder }: OpenQuestion): boolean {
+function hasReplyWithoutQuestion({ otherwise, isPlaceholder }: OpenQuestion): boolean {
   return otherwise !== null && !isPlaceholder
 }
 
@@ -245,12 +246,13 @@ function renderOutcomeCall(
   { id, question, replyTo }: OpenCall,
 ): OpenCall['call'] | undefined {
   const words = (question?.outcomes ?? []).map(resolvedQuestionText).join('\n')
-  if (words === '' || replyTo === null || createCallEditor(adapter) === 'none') return undefined
-  if (question !== null && question.otherwise !== null && hasOtherwiseReply(question))
+  if (words === '' || replyTo === null || callEditingMode(adapter) === 'none') return undefined
+  if (question !== null && question.otherwise !== null && hasReplyWithoutQuestion(question))
     return adapter.withLine?.(question.otherwise, words)
   const said = { thread_id: lane.orderKey, in_reply_to: id, agent: '', status: 'completed' } as const
   try {
-    return adapter.render({ ...said, parts: [textPart(words)] }, dropReplyFields(replyTo), new Set(), true)[0]?.call
+    return adapter.render({ ...said, parts: [textPart(words)] }, dropReplyToMessageFields(replyTo), new Set(), true)[0]
+      ?.call
   } catch {
     // The question stays as it is: a press on it is told that it was decided.
     return undefined
@@ -258,7 +260,7 @@ function renderOutcomeCall(
 }
 
 /** Where the conversation is, without what its latest message left there: a press, or the person who wrote. */
-function dropReplyFields(replyTo: JsonObject): JsonObject {
+function dropReplyToMessageFields(replyTo: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(replyTo).filter(([key]) => !key.startsWith('reply_to_')))
 }
 
@@ -293,8 +295,9 @@ async function settleWithoutSending(
 ): Promise<Settlement | undefined> {
   if (call.isExpired) return settleDead(call, 'expired')
   if (call.question !== null && call.question.outcomes !== null) {
-    if (call.vendorId !== null && call.liveReference === null) return settleEdited(settleDead(call, 'no_outcome'))
-    if (call.vendorId === null && call.question.otherwise === null && isCallUnsent(call)) return settleWithdrawn(call)
+    if (call.vendorId !== null && call.liveReference === null) return settleOutcomeEdit(settleDead(call, 'no_outcome'))
+    if (call.vendorId === null && call.question.otherwise === null && isCallUnsent(call))
+      return settleAsQuestionDecided(call)
   }
   // Without the message it would edit it were a second one.
   if (call.purpose === 'assertion' && call.liveReference === null) return settleDead(call, 'live_message_gone')
@@ -304,7 +307,7 @@ async function settleWithoutSending(
   }
   if (call.state !== 'unknown') return undefined
   const found = await reconcileCall(deps, adapter, call)
-  return settleLookup(call, found, deps.settlePolicy, deps.random)
+  return settleByLookup(call, found, deps.settlePolicy, deps.random)
 }
 
 async function reconcileCall(deps: DispatchDeps, adapter: Adapter, call: OpenCall): Promise<LookupResult> {

@@ -71,7 +71,7 @@ export function showTurnPresence(
   if (at.adapter.presence === undefined || turn.kind === 'control') return none
   // One after the other: removing a reaction must not overtake adding it.
   let last = Promise.resolve()
-  const showNext = (to: JsonObject, what: PresenceUpdate, about: PresenceDetails): void => {
+  const queuePresenceUpdate = (to: JsonObject, what: PresenceUpdate, about: PresenceDetails): void => {
     last = last.then(() => presence.show(at.adapter, to, what, about))
   }
   if (turn.kind === 'messages')
@@ -79,7 +79,7 @@ export function showTurnPresence(
       const text = textOf(message.parts).slice(0, maxTextLength).toWellFormed()
       const messageId = message.channel?.external_message_id ?? undefined
       const waitedMs = Math.max(0, now() - Date.parse(message.received_at))
-      showNext(row.replyTo, 'seen', { text, waitedMs, ...(messageId === undefined ? {} : { messageId }) })
+      queuePresenceUpdate(row.replyTo, 'seen', { text, waitedMs, ...(messageId === undefined ? {} : { messageId }) })
     }
   // Again and again, each not before the one before it has ended.
   let typing: Promise<void> | undefined
@@ -88,19 +88,19 @@ export function showTurnPresence(
     await presence.show(at.adapter, lane.replyTo, 'typing')
     typing = undefined
   }
-  const onTimer = (): void => {
-    timer = setTimeout(onTimer, everyMs)
+  const showTypingPeriodically = (): void => {
+    timer = setTimeout(showTypingPeriodically, everyMs)
     if (isAtWork()) typing ??= showTyping()
   }
-  let timer = setTimeout(onTimer, turnPolicy.typingAfterMs)
+  let timer = setTimeout(showTypingPeriodically, turnPolicy.typingAfterMs)
   return {
     stop: () => clearTimeout(timer),
     end(outcome) {
       clearTimeout(timer)
       const underWay = typing
       if (underWay !== undefined) last = last.then(() => underWay)
-      if (turn.kind !== 'messages') showNext(lane.replyTo, 'ended', { outcome })
-      else for (const { row } of members) showNext(row.replyTo, 'ended', { outcome })
+      if (turn.kind !== 'messages') queuePresenceUpdate(lane.replyTo, 'ended', { outcome })
+      else for (const { row } of members) queuePresenceUpdate(row.replyTo, 'ended', { outcome })
     },
   }
 }

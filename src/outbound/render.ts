@@ -101,7 +101,7 @@ async function renderShortened(
   { maxParts, count, index }: { readonly maxParts: number; readonly count: number; readonly index: number },
 ): Promise<readonly RenderedCall[]> {
   const cutToLimit = (reply: NormalizedResponse): Promise<NormalizedResponse> =>
-    cutReply(reply, {
+    cutReplyUntilPartsFit(reply, {
       maxParts,
       count,
       render: (shorter) => renderReply(context, { ...said, reply: shorter }, hasLive),
@@ -128,7 +128,7 @@ function renderQuestionReply(
   const rest = isLeftOpen ? { ...reply, parts: [textPart(context.live?.text || '…', 'text/markdown')] } : reply
   const without = rest.parts.length === 0 ? [] : renderReply(context, { ...said, reply: rest }, hasLive)
   const isPlaceholder = isLeftOpen && !context.live?.text
-  return addQuestionsToCalls(calls, without, { asks, isPlaceholder, editing: createCallEditor(context.adapter) })
+  return addQuestionsToCalls(calls, without, { asks, isPlaceholder, editing: callEditingMode(context.adapter) })
 }
 
 /** In a lane of its own: what waits there for its time holds nothing up. */
@@ -187,7 +187,7 @@ function renderFailedError({ channel }: Adapter, cause: unknown): GatewayError {
 /** What can be edited there of a message that was sent: nothing, all of it, or also what is below its words. */
 export type Editing = 'none' | 'whole' | 'lines'
 
-export function createCallEditor({ live, capabilities, withLine }: Adapter): Editing {
+export function callEditingMode({ live, capabilities, withLine }: Adapter): Editing {
   if (live === undefined && capabilities.canEdit !== true) return 'none'
   return withLine === undefined ? 'whole' : 'lines'
 }
@@ -259,7 +259,7 @@ export type CutContext<Call> = {
 }
 
 /** The longest beginning that fits; where cards and files alone are too many, only its words are cut. */
-async function cutReply<Call>(
+async function cutReplyUntilPartsFit<Call>(
   reply: NormalizedResponse,
   { maxParts, count, render, whole }: CutContext<Call>,
 ): Promise<NormalizedResponse> {

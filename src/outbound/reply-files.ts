@@ -58,16 +58,18 @@ async function storeReplyPart(context: ReplyFileContext, part: FilePart, index: 
   const { bytes_ref: ref, attachment } = part
   if (attachment !== undefined) {
     const descriptor = await context.files.find(attachment.id)
-    return descriptor === undefined ? refuseReplyFile(context, part, 'not_yours') : toStoredPart(part, descriptor)
+    return descriptor === undefined
+      ? replaceRefusedFileByText(context, part, 'not_yours')
+      : toStoredPart(part, descriptor)
   }
   switch (ref.kind) {
     case 'inline':
       return storeInlineFile(context, part, ref.data_base64, index)
     case 'url':
-      return claimUrlOrLink(context, part, ref.url)
+      return claimFileUrlOrMakeLink(context, part, ref.url)
     case 'content_addressed':
     case 'channel':
-      return refuseReplyFile(context, part, 'no_such_file')
+      return replaceRefusedFileByText(context, part, 'no_such_file')
     default:
       return ref satisfies never
   }
@@ -119,16 +121,16 @@ async function storeReplyFile(
 }
 
 /** An agent may hand back the handle it was given. Any other address is for people to follow, and nothing is fetched. */
-async function claimUrlOrLink(context: ReplyFileContext, part: FilePart, url: string): Promise<Part> {
+async function claimFileUrlOrMakeLink(context: ReplyFileContext, part: FilePart, url: string): Promise<Part> {
   const { principal, threadId } = context
   const claimed = await context.attachments.claim(url, { principal, threadId })
   if (claimed.kind === 'claimed') return toStoredPart(part, claimed.descriptor)
-  if (claimed.code !== 'SU_HOST') return refuseReplyFile(context, part, claimed.code)
+  if (claimed.code !== 'SU_HOST') return replaceRefusedFileByText(context, part, claimed.code)
   const { name, mime } = part
   return { kind: 'link', url, ...(name === undefined ? {} : { title: name }), ...(mime === undefined ? {} : { mime }) }
 }
 
-function refuseReplyFile({ emit }: ReplyFileContext, part: FilePart, reason: string): Part {
+function replaceRefusedFileByText({ emit }: ReplyFileContext, part: FilePart, reason: string): Part {
   emit('reply_file_refused', { reason })
   return toMissingFileText(part, say('file.unavailable'))
 }

@@ -2,7 +2,7 @@
 // its first message: a turn that is tried again, or prepared again after a crash, is the same answer.
 import type { ReplyLimit } from '../contract/capabilities.ts'
 import { type NormalizedMessage, textOf } from '../contract/index.ts'
-import { senderGroup } from '../contract/sender.ts'
+import { senderDomainOrSpace } from '../contract/sender.ts'
 import type { Db } from '../db/client.ts'
 import {
   type CountedReply,
@@ -71,7 +71,7 @@ export function isDirectMessage({ channel }: Pick<NormalizedMessage, 'channel'>)
 const noticeScope = 'notices'
 
 /** Another stranger got the last place in the same instant: this one is told nothing, and what was counted for it is free again. */
-export async function returnNoticeCount(deps: LimitDeps, connection: string, inboxId: string): Promise<void> {
+export async function takeBackNoticeCount(deps: LimitDeps, connection: string, inboxId: string): Promise<void> {
   await uncountReply(deps.db, { connection, scope: noticeScope, inboxId })
 }
 
@@ -145,7 +145,7 @@ function limitScopeKey(per: ReplyLimit['per'], lane: HeldLane, { row, message }:
     case 'sender':
       return row.subject ?? undefined
     case 'domain':
-      return row.subject === null ? undefined : senderGroup(row.subject)
+      return row.subject === null ? undefined : senderDomainOrSpace(row.subject)
     case 'words':
       return normalizeForRepeatCheck(message)
   }

@@ -64,7 +64,7 @@ export function settleOutcome(
 }
 
 /** A call that was under way when its holder died, or whose answer never came. */
-export function settleLookup(
+export function settleByLookup(
   call: OpenCall,
   found: LookupResult,
   policy: SettlePolicy,
@@ -96,7 +96,7 @@ export function settleDead(call: OpenCall, reason: string): Settlement {
 const maxThrown = 3
 
 /** An exception was thrown while it was handled. What may have left is not sent again for that. */
-export function settleThrown(
+export function settleAfterException(
   call: OpenCall,
   isStarted: boolean,
   policy: SettlePolicy,
@@ -111,17 +111,17 @@ export function settleThrown(
 }
 
 /** There is no place to say it in. */
-export function settleNotPrivate({ maybeRepeat }: OpenCall): Settlement {
+export function settleAsNotPrivate({ maybeRepeat }: OpenCall): Settlement {
   return { ...untouched, state: 'cancelled', isFinal: true, reason: 'not_private', maybeRepeat }
 }
 
 /** What it asks was decided before it was sent, and it says nothing else. */
-export function settleWithdrawn({ maybeRepeat }: OpenCall): Settlement {
+export function settleAsQuestionDecided({ maybeRepeat }: OpenCall): Settlement {
   return { ...untouched, state: 'cancelled', isFinal: true, reason: 'question_decided', maybeRepeat }
 }
 
 /** A question that arrived after its decision has arrived, whether or not its outcome could be shown in its place. */
-export function settleEdited(settlement: Settlement): Settlement {
+export function settleOutcomeEdit(settlement: Settlement): Settlement {
   if (!settlement.isFinal) return settlement
   const reason = settlement.state === 'delivered' ? 'outcome_shown' : 'outcome_not_shown'
   return { ...settlement, ...event, reason, retryInMs: 0, cancelLater: false, inboxReason: null }

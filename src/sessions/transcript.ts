@@ -21,7 +21,9 @@ export function userEnvelope(message: StoredMessage, facts: TurnFacts): Envelope
 }
 
 /** A line of ambient context, said in the room and not to the agent: no run is about it. */
-export function toAmbientEntry(message: Pick<StoredMessage, 'id' | 'sender' | 'parts' | 'received_at'>): Envelope {
+export function ambientMessageEnvelope(
+  message: Pick<StoredMessage, 'id' | 'sender' | 'parts' | 'received_at'>,
+): Envelope {
   const metadata = { message_id: message.id, sender: omitSenderProofs(message.sender), ambient: true }
   return createEnvelope('user', message.parts, metadata, message.received_at)
 }
@@ -157,7 +159,7 @@ function toStorablePart(part: Part): Part {
 
 /** `user_message_attachments` is a single object where there is one attachment; `attachments` holds all in any case. */
 function attachmentMetadata(parts: readonly Part[], role: 'user' | 'assistant'): Record<string, unknown> {
-  const attachments = parts.flatMap(readStoredRefs)
+  const attachments = parts.flatMap(readStoredFileRefs)
   const [first, second] = attachments
   if (first === undefined) return {}
   const { bucket, path, mime_type } = first
@@ -169,7 +171,7 @@ function attachmentMetadata(parts: readonly Part[], role: 'user' | 'assistant'):
 function readLegacyFiles(metadata: Readonly<Record<string, unknown>>): readonly Part[] {
   const given = metadata['user_message_attachments']
   const refs: readonly unknown[] = Array.isArray(given) ? given : given === undefined ? [] : [given]
-  return refs.filter(isStoredRef).map(({ bucket, path, mime_type }) => ({
+  return refs.filter(isStoredFileRef).map(({ bucket, path, mime_type }) => ({
     kind: 'file',
     // Its owner is not recorded: it is shown by name and cannot be opened.
     bytes_ref: { kind: 'channel', ref: { bucket, path } },
@@ -179,7 +181,7 @@ function readLegacyFiles(metadata: Readonly<Record<string, unknown>>): readonly 
 }
 
 /** None or one. */
-function readStoredRefs(part: Part): readonly (StoredRef & Readonly<Record<string, unknown>>)[] {
+function readStoredFileRefs(part: Part): readonly (StoredRef & Readonly<Record<string, unknown>>)[] {
   if (!isKnownPart(part) || (part.kind !== 'file' && part.kind !== 'artifact')) return []
   const { attachment, bytes_ref, mime = 'application/octet-stream', name } = part
   if (attachment === undefined) return []
@@ -193,7 +195,7 @@ function readStoredRefs(part: Part): readonly (StoredRef & Readonly<Record<strin
   return [ref]
 }
 
-function isStoredRef(value: unknown): value is StoredRef {
+function isStoredFileRef(value: unknown): value is StoredRef {
   if (typeof value !== 'object' || value === null) return false
   return ['bucket', 'path', 'mime_type'].every((key) => typeof Reflect.get(value, key) === 'string')
 }

@@ -46,7 +46,7 @@ export function createTaskService(deps: TaskServiceDeps): TaskService {
     waits: (agent, contextId, { subject }) => store.waits(agent, contextId, subject),
     isForeignContext: (agent, contextId, { subject }) => store.isForeignContext(agent, contextId, subject),
     watch: (id, from, signal) => watchTask(deps, id, from, signal),
-    settled: (id, by, until, signal) => awaitTaskAtRest(deps, { id, owner: by.subject, ...until }, signal),
+    settled: (id, by, until, signal) => waitUntilTaskPausesOrEnds(deps, { id, owner: by.subject, ...until }, signal),
     async cancel(id, { subject }) {
       const outcome = await store.cancel(id, subject)
       if (outcome === 'cancelled') {
@@ -155,7 +155,7 @@ type TaskAwait = {
   readonly isFresh?: boolean
 }
 
-async function awaitTaskAtRest(
+async function waitUntilTaskPausesOrEnds(
   { store, watchers, monotonicMs }: TaskServiceDeps,
   { id, owner, timeoutMs, isFresh = false }: TaskAwait,
   signal?: AbortSignal,
@@ -166,11 +166,12 @@ async function awaitTaskAtRest(
     let reported = isFresh ? await watcher.wait(Math.min(pollMs, timeoutMs)) : undefined
     for (;;) {
       // Where it rests, only its owner moves it on: what the commit told of it needs no second reading.
-      const isEnd = reported !== undefined && isAtRest(reported.task.state) && reported.task.owner === owner
+      const isEnd = reported !== undefined && isPausedOrFinalState(reported.task.state) && reported.task.owner === owner
       const found = isEnd ? reported : await store.dossier(id, owner)
       if (found === undefined) return undefined
       const leftMs = until - monotonicMs()
-      if (isAtRest(found.task.state) || leftMs <= 0 || signal?.aborted === true) return toTaskSnapshot(found)
+      if (isPausedOrFinalState(found.task.state) || leftMs <= 0 || signal?.aborted === true)
+        return toTaskSnapshot(found)
       reported = await watcher.wait(Math.min(pollMs, leftMs))
     }
   } finally {
@@ -178,7 +179,7 @@ async function awaitTaskAtRest(
   }
 }
 
-function isAtRest(state: TaskState): boolean {
+function isPausedOrFinalState(state: TaskState): boolean {
   return isFinalState(state) || state === 'input_required' || state === 'auth_required'
 }
 
@@ -295,7 +296,7 @@ function toTaskEvents(line: TaskLogLine): readonly TaskEvent[] {
       const said = readEventResponse(event)
       const state = event['task_state'] as TaskState | undefined
       // Only what a task was completed with is its result; whatever else is said is about the task.
-      const answer: readonly TaskEvent[] = isTaskResult(state) ? [{ ...facts, kind: 'answer', said }] : []
+      const answer: readonly TaskEvent[] = isStateWithTaskResult(state) ? [{ ...facts, kind: 'answer', said }] : []
       return state === undefined ? answer : [...answer, { ...facts, kind: 'state', state, said }]
     }
     default:
@@ -304,14 +305,14 @@ function toTaskEvents(line: TaskLogLine): readonly TaskEvent[] {
 }
 
 /** An extra message on the way is a result too. */
-function isTaskResult(state: TaskState | undefined): boolean {
+function isStateWithTaskResult(state: TaskState | undefined): boolean {
   return state === undefined || state === 'completed'
 }
 
 function listAgentMessages(lines: readonly TaskLogLine[]): readonly TaskMessage[] {
   const messages: TaskMessage[] = []
   for (const { runId, at, event } of lines) {
-    const isMessage = event['type'] === 'done' && !isTaskResult(event['task_state'] as TaskState | undefined)
+    const isMessage = event['type'] === 'done' && !isStateWithTaskResult(event['task_state'] as TaskState | undefined)
     if (isMessage) messages.push({ role: 'agent', runId, said: readEventResponse(event), at })
   }
   return messages

@@ -4,7 +4,7 @@ import type { FileSource, OpenedFile, Part } from '../contract/index.ts'
 import { channelContextSchema } from '../contract/message.ts'
 import type { JsonObject } from '../lib/json-value.ts'
 import { createAttempt, createTextReply, withScriptedServer } from './adapter-contract-outbound.ts'
-import { type AdapterFixtures, adapterFor, type DeclareClause } from './adapter-fixtures.ts'
+import { type AdapterFixtures, createAdapterFromFixtures, type DeclareClause } from './adapter-fixtures.ts'
 import { expect } from './expect.ts'
 import type { Fault, ScriptedServer } from './scripted-server.ts'
 
@@ -12,16 +12,16 @@ const attachment = { id: '018f0000-0000-7000-8000-000000000001', bucket: 'agent-
 
 export function declareFileClauses(fixtures: AdapterFixtures, clause: DeclareClause): void {
   clause('verb: openFile gives the bytes, or says why not, and never how it asked', async () => {
-    if (fixtures.ownFiles !== undefined) return openOwnFiles(fixtures, fixtures.ownFiles)
+    if (fixtures.ownFiles !== undefined) return assertOwnFilesOpen(fixtures, fixtures.ownFiles)
     const cases: readonly [Fault, unknown][] = [
-      [downloadAnswer(200, 'the bytes', 'application/octet-stream'), { kind: 'opened' }],
-      [downloadAnswer(404, '{}'), { kind: 'refused', reason: 'gone' }],
+      [scriptedDownloadAnswer(200, 'the bytes', 'application/octet-stream'), { kind: 'opened' }],
+      [scriptedDownloadAnswer(404, '{}'), { kind: 'refused', reason: 'gone' }],
       [
-        downloadAnswer(200, '<!doctype html><title>Sign in</title>', 'text/html'),
+        scriptedDownloadAnswer(200, '<!doctype html><title>Sign in</title>', 'text/html'),
         { kind: 'refused', reason: 'login_page' },
       ],
-      [downloadAnswer(500, '{}'), { kind: 'retry' }],
-      [{ ...downloadAnswer(302, ''), headers: { location: 'http://127.0.0.1:9/' } }, { kind: 'refused' }],
+      [scriptedDownloadAnswer(500, '{}'), { kind: 'retry' }],
+      [{ ...scriptedDownloadAnswer(302, ''), headers: { location: 'http://127.0.0.1:9/' } }, { kind: 'refused' }],
       [{ kind: 'drop', when: 'before' }, { kind: 'retry' }],
     ]
     for (const [fault, expected] of cases) {
@@ -31,7 +31,7 @@ export function declareFileClauses(fixtures: AdapterFixtures, clause: DeclareCla
     }
   })
   clause('verb: fetchReferenced asks at no address that is not safe', async () => {
-    const { fetchReferenced, channel } = adapterFor(fixtures)
+    const { fetchReferenced, channel } = createAdapterFromFixtures(fixtures)
     if (fetchReferenced === undefined) return
     for (const named_at of [
       'http://169.254.169.254/latest',
@@ -47,7 +47,7 @@ export function declareFileClauses(fixtures: AdapterFixtures, clause: DeclareCla
   })
 
   clause('verb: fetchAncestors says nothing where nothing is answered, or the turn is over', async () => {
-    const { fetchAncestors: around } = adapterFor(fixtures)
+    const { fetchAncestors: around } = createAdapterFromFixtures(fixtures)
     if (around === undefined) return
     const askForAncestors = (signal: AbortSignal, more: object) =>
       around({ message: { id: 'https://a.example/1', ...more }, agent: 'demo', knownIds: new Set() }, signal)
@@ -56,7 +56,7 @@ export function declareFileClauses(fixtures: AdapterFixtures, clause: DeclareCla
   })
   clause('deliver: a file is one upload, and none where there is nothing to upload', async () => {
     await withScriptedServer(async (server) => {
-      server.failAlways('any', { kind: 'answer', ...requireVendorAnswer(fixtures) })
+      server.failAlways('any', { kind: 'answer', ...requireSuccessAnswer(fixtures) })
       expect(await sendFileReply(fixtures, server, 'some bytes')).toMatchObject({ kind: 'delivered' })
       expect(server.calls.map(({ body }) => fixtures.files?.uploaded(body))).toEqual(['some bytes'])
       expect(await sendFileReply(fixtures, server, '')).toEqual({ kind: 'refused', reason: 'file_empty' })
@@ -66,23 +66,24 @@ export function declareFileClauses(fixtures: AdapterFixtures, clause: DeclareCla
   })
 }
 
-async function openOwnFiles(
+async function assertOwnFilesOpen(
   fixtures: AdapterFixtures,
   { ref, gone }: NonNullable<AdapterFixtures['ownFiles']>,
 ): Promise<void> {
-  const openOwnFile = async (given: JsonObject) => adapterFor(fixtures).openFile?.(given, AbortSignal.timeout(5000))
-  const opened = await openOwnFile(ref)
+  const openFileByRef = async (given: JsonObject) =>
+    createAdapterFromFixtures(fixtures).openFile?.(given, AbortSignal.timeout(5000))
+  const opened = await openFileByRef(ref)
   if (opened?.kind !== 'opened') return expect.unreachable(JSON.stringify(opened))
   expect((await new Response(opened.body).text()).trim()).toBe('the bytes')
   for (const each of [gone, {}, { ...ref, index: 99 }])
-    expect(await openOwnFile(each)).toEqual({ kind: 'refused', reason: 'gone' })
+    expect(await openFileByRef(each)).toEqual({ kind: 'refused', reason: 'gone' })
 }
 
-function downloadAnswer(status: number, body: string, type = 'application/json') {
+function scriptedDownloadAnswer(status: number, body: string, type = 'application/json') {
   return { kind: 'answer', status, body, headers: { 'content-type': type } } as const
 }
 
-function requireVendorAnswer({ vendor }: AdapterFixtures) {
+function requireSuccessAnswer({ vendor }: AdapterFixtures) {
   return vendor?.success ?? expect.unreachable('no vendor answers in the fixtures')
 }
 
@@ -94,7 +95,10 @@ async function openFileWithFault(
   if (files === undefined) return expect.unreachable('no files in the fixtures')
   return withScriptedServer(async (server) => {
     server.failBy('any', ({ path }) => (files.isDownload(path) ? fault : { kind: 'answer', ...files.before }))
-    const opened = await adapterFor(fixtures, server.origin).openFile?.(files.ref, AbortSignal.timeout(5000))
+    const opened = await createAdapterFromFixtures(fixtures, server.origin).openFile?.(
+      files.ref,
+      AbortSignal.timeout(5000),
+    )
     if (opened === undefined) return expect.unreachable('openFile is not there')
     if (opened.kind !== 'opened') return opened
     const said = await new Response(opened.body).text()
@@ -105,7 +109,7 @@ async function openFileWithFault(
 
 async function sendFileReply(fixtures: AdapterFixtures, { origin }: ScriptedServer, bytes: string | undefined) {
   const files: FileSource = { open: async () => (bytes === undefined ? undefined : toFileContent(bytes)) }
-  const adapter = adapterFor(fixtures, origin, fetch, undefined, files)
+  const adapter = createAdapterFromFixtures(fixtures, origin, fetch, undefined, files)
   const bytesRef = { kind: 'content_addressed', algo: 'sha256', digest: '0'.repeat(64) } as const
   const part: Part = {
     kind: 'file',

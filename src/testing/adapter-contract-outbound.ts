@@ -3,7 +3,12 @@ import * as fc from 'fast-check'
 import type { Adapter, Attempt, DeliveryResult, NormalizedResponse } from '../contract/index.ts'
 import type { AcceptResult } from '../contract/results.ts'
 import type { JsonObject } from '../lib/json-value.ts'
-import { type AdapterFixtures, adapterFor, type DeclareClause, type VendorAnswer } from './adapter-fixtures.ts'
+import {
+  type AdapterFixtures,
+  createAdapterFromFixtures,
+  type DeclareClause,
+  type VendorAnswer,
+} from './adapter-fixtures.ts'
 import { expect } from './expect.ts'
 import { type Fault, type ScriptedServer, startScriptedServer } from './scripted-server.ts'
 import { idleDoor } from './serve-context.ts'
@@ -15,7 +20,7 @@ export function declareOutboundClauses(fixtures: AdapterFixtures, clause: Declar
   declareServeClause(fixtures, clause)
   declareFollowClause(fixtures, clause)
   declareEmailEventClause(fixtures, clause)
-  declareLiveClause(fixtures, clause)
+  declarePresenceAndProbeClauses(fixtures, clause)
 }
 
 export function createTextReply(text: string, changes: Partial<NormalizedResponse> = {}): NormalizedResponse {
@@ -42,9 +47,10 @@ export function createAttempt(number: number, changes: Partial<Attempt> = {}): A
 }
 
 function declareRenderClauses(fixtures: AdapterFixtures, clause: DeclareClause): void {
-  const renderWithFixtures = (reply: NormalizedResponse) => adapterFor(fixtures).render(reply, fixtures.replyTo)
+  const renderWithFixtures = (reply: NormalizedResponse) =>
+    createAdapterFromFixtures(fixtures).render(reply, fixtures.replyTo)
   clause('render: no part exceeds the limit and no words are lost', () => {
-    const { maxTextLength } = adapterFor(fixtures).capabilities
+    const { maxTextLength } = createAdapterFromFixtures(fixtures).capabilities
     const word = fc.oneof(fc.string({ minLength: 1, maxLength: 30, unit: 'grapheme' }), fc.constant('👩‍👩‍👧‍👦'))
     const text = fc.array(word, { minLength: 1, maxLength: 2000, size: 'max' }).map((words) => words.join(' '))
     fc.assert(
@@ -136,7 +142,7 @@ function declareDeliverClauses(fixtures: AdapterFixtures, clause: DeclareClause)
     const said = 'see http://169.254.169.254/latest/meta-data and http://localhost:1/ and https://example.com/x'
     await runWithVendor(
       fixtures,
-      { kind: 'answer', ...requireAnswer(vendor?.success) },
+      { kind: 'answer', ...requireFixtureAnswer(vendor?.success) },
       async (send, server, origins) => {
         await send(createAttempt(1), said)
         expect([...origins]).toEqual([server.origin])
@@ -154,31 +160,31 @@ function declareDeliverClauses(fixtures: AdapterFixtures, clause: DeclareClause)
     })
   })
   clause('deliver: the idempotency key is the same on every try', async () => {
-    const tries = await listTries(fixtures)
+    const tries = await deliverTwiceAndListEffects(fixtures)
     expect(tries).toHaveLength(2)
     // What goes out under a name that is made from the key has that name every time.
-    const isNamed = vendor === undefined && adapterFor(fixtures).capabilities.appends !== true
+    const isNamed = vendor === undefined && createAdapterFromFixtures(fixtures).capabilities.appends !== true
     if (fixtures.keyOf !== undefined || isNamed) expect(new Set(tries).size).toBe(1)
     else for (const each of tries) expect(each).toContain('client-0001')
   })
 }
 
-async function listTries(fixtures: AdapterFixtures): Promise<readonly string[]> {
+async function deliverTwiceAndListEffects(fixtures: AdapterFixtures): Promise<readonly string[]> {
   if (fixtures.vendor !== undefined) return deliverTwiceAndListCalls(fixtures)
-  return adapterFor(fixtures).capabilities.appends === true
+  return createAdapterFromFixtures(fixtures).capabilities.appends === true
     ? deliverTwiceAndListKeys(fixtures)
     : deliverTwiceAndListIds(fixtures)
 }
 
 async function deliverTwiceAndListIds(fixtures: AdapterFixtures): Promise<readonly string[]> {
-  const adapter = adapterFor(fixtures)
+  const adapter = createAdapterFromFixtures(fixtures)
   const call = renderFirstCall(fixtures, adapter, 'hello')
   const outcomes = [await adapter.deliver(call, createAttempt(1)), await adapter.deliver(call, createAttempt(2))]
   return outcomes.flatMap((outcome) => (outcome.kind === 'delivered' ? (outcome.vendorId ?? []) : []))
 }
 
 async function deliverTwiceAndListCalls(fixtures: AdapterFixtures): Promise<readonly string[]> {
-  const fault: Fault = { kind: 'answer', ...requireAnswer(fixtures.vendor?.success) }
+  const fault: Fault = { kind: 'answer', ...requireFixtureAnswer(fixtures.vendor?.success) }
   return runWithVendor(fixtures, fault, async (send, server) => {
     await send(createAttempt(1))
     await send(createAttempt(2))
@@ -189,7 +195,7 @@ async function deliverTwiceAndListCalls(fixtures: AdapterFixtures): Promise<read
 async function deliverTwiceAndListKeys(fixtures: AdapterFixtures): Promise<readonly string[]> {
   const keys: string[] = []
   const runLog = { append: async (_runId: string, key: string) => void keys.push(key) }
-  const adapter = adapterFor(fixtures, undefined, undefined, runLog)
+  const adapter = createAdapterFromFixtures(fixtures, undefined, undefined, runLog)
   for (const number of [1, 2]) await adapter.deliver(renderFirstCall(fixtures, adapter, 'hello'), createAttempt(number))
   return keys
 }
@@ -200,7 +206,9 @@ function declareVerbClauses(fixtures: AdapterFixtures, clause: DeclareClause): v
       runWithVendor(fixtures, fault, async (_send, _server, _origins, adapter) =>
         adapter.reconcile?.(renderFirstCall(fixtures, adapter, 'x'), createAttempt(1)),
       )
-    expect(await reconcileWithFault({ kind: 'answer', ...requireAnswer(fixtures.vendor?.success) })).toMatchObject({
+    expect(
+      await reconcileWithFault({ kind: 'answer', ...requireFixtureAnswer(fixtures.vendor?.success) }),
+    ).toMatchObject({
       kind: 'found',
     })
     const absent = fixtures.vendor?.absent ?? { status: 404, body: '{}' }
@@ -209,7 +217,7 @@ function declareVerbClauses(fixtures: AdapterFixtures, clause: DeclareClause): v
     expect(await reconcileWithFault({ kind: 'drop', when: 'before' })).toMatchObject({ kind: 'undecided' })
   })
   clause('verb: acknowledge answers every acceptance', () => {
-    const adapter = adapterFor(fixtures)
+    const adapter = createAdapterFromFixtures(fixtures)
     const acceptances: readonly AcceptResult[] = [
       { kind: 'accepted', inboxId: 'i', flagged: false },
       { kind: 'duplicate', inboxId: 'i' },
@@ -229,7 +237,7 @@ const bodies = ['', '{', '[]', 'null', '{"a":1}', '<html>']
 
 function declareServeClause(fixtures: AdapterFixtures, clause: DeclareClause): void {
   clause('verb: serve answers whatever is asked of its paths in its own form', async () => {
-    const adapter = adapterFor(fixtures)
+    const adapter = createAdapterFromFixtures(fixtures)
     const paths = adapter.endpoints.flatMap(({ path, answer }) => (answer === 'serve' ? [path] : []))
     for (const path of paths.flatMap((each) => [each.replace('*', 'x'), each.replace('*', 'a/%zz/..;/b')])) {
       for (const method of methods) {
@@ -256,7 +264,7 @@ function declareServeClause(fixtures: AdapterFixtures, clause: DeclareClause): v
 
 function declareFollowClause(fixtures: AdapterFixtures, clause: DeclareClause): void {
   clause('verb: follow shows a stream only to clients that ask for one', async () => {
-    const { follow } = adapterFor(fixtures)
+    const { follow } = createAdapterFromFixtures(fixtures)
     const asked = {
       acceptance: { kind: 'refused', reason: 'busy' },
       bytes: new Uint8Array(),
@@ -271,7 +279,7 @@ function declareEmailEventClause(fixtures: AdapterFixtures, clause: DeclareClaus
   clause(
     'verb: ingress answers what the runtime hands over for its own addresses alone, after the commit',
     async () => {
-      const { onEmailEvent } = adapterFor(fixtures).ingress ?? {}
+      const { onEmailEvent } = createAdapterFromFixtures(fixtures).ingress ?? {}
       if (onEmailEvent === undefined) return
       const { ours, foreign } = fixtures.handed ?? expect.unreachable('no addresses in the fixtures')
       const createEmailEvent = (to: string) => ({
@@ -290,10 +298,10 @@ function declareEmailEventClause(fixtures: AdapterFixtures, clause: DeclareClaus
 }
 
 /** Where there is no such verb there is nothing to keep. */
-function declareLiveClause(fixtures: AdapterFixtures, clause: DeclareClause): void {
+function declarePresenceAndProbeClauses(fixtures: AdapterFixtures, clause: DeclareClause): void {
   clause('verb: presence is one call at most, and no turn waits for it', async () => {
-    if (adapterFor(fixtures).presence === undefined) return
-    const success: Fault = { kind: 'answer', ...requireAnswer(fixtures.vendor?.success) }
+    if (createAdapterFromFixtures(fixtures).presence === undefined) return
+    const success: Fault = { kind: 'answer', ...requireFixtureAnswer(fixtures.vendor?.success) }
     await runWithVendor(fixtures, success, async (_send, server, origins, adapter) => {
       await adapter.presence?.show(fixtures.replyTo, 'typing')
       expect(server.calls).toHaveLength(1)
@@ -301,7 +309,7 @@ function declareLiveClause(fixtures: AdapterFixtures, clause: DeclareClause): vo
     })
   })
   clause('verb: probe says what is wrong and what to do, and never a secret', async () => {
-    if (adapterFor(fixtures).probe === undefined) return
+    if (createAdapterFromFixtures(fixtures).probe === undefined) return
     const answers: readonly Fault[] = [
       { kind: 'answer', status: 200, body: '{}' },
       { kind: 'answer', status: 401, body: '<h1>no</h1>' },
@@ -322,7 +330,7 @@ function declareLiveClause(fixtures: AdapterFixtures, clause: DeclareClause): vo
     }
   })
   clause('verb: senderName tells a name or nothing, whatever the platform answers', async () => {
-    if (adapterFor(fixtures).senderName === undefined) return
+    if (createAdapterFromFixtures(fixtures).senderName === undefined) return
     // All it may look at is the channel's own name for the sender.
     const message = { channel: { sender_id: 'U0SOMEONE' } } as Parameters<NonNullable<Adapter['senderName']>>[0]
     for (const body of ['{}', '[]', '<h1>no</h1>', '{"ok":true,"user":7}', '{"ok":true,"user":{"name":7}}'])
@@ -336,8 +344,8 @@ function declareLiveClause(fixtures: AdapterFixtures, clause: DeclareClause): vo
       )
   })
   clause('verb: live finishes in place what it opened', async () => {
-    if (adapterFor(fixtures).live === undefined) return
-    const success: Fault = { kind: 'answer', ...requireAnswer(fixtures.vendor?.success) }
+    if (createAdapterFromFixtures(fixtures).live === undefined) return
+    const success: Fault = { kind: 'answer', ...requireFixtureAnswer(fixtures.vendor?.success) }
     await runWithVendor(fixtures, success, async (_send, server, _origins, adapter) => {
       const opening = adapter.live?.open(fixtures.replyTo, 'first words')
       if (opening === undefined) return expect.unreachable('no live message in the place of the fixtures')
@@ -370,7 +378,7 @@ async function runWithVendor<Result>(
       origins.add(new URL(input instanceof Request ? input.url : input).origin)
       return fetch(input, init)
     }
-    const adapter = adapterFor(fixtures, server.origin, fetchAndNoteOrigin)
+    const adapter = createAdapterFromFixtures(fixtures, server.origin, fetchAndNoteOrigin)
     const deliverFirstCall: Send = (attempt, said = 'hello') =>
       adapter.deliver(renderFirstCall(fixtures, adapter, said), attempt)
     return run(deliverFirstCall, server, origins, adapter)
@@ -396,6 +404,6 @@ function renderFirstCall(fixtures: AdapterFixtures, adapter: Adapter, said: stri
   return JSON.parse(JSON.stringify(adapter.render(createTextReply(said), fixtures.replyTo)[0]?.call))
 }
 
-function requireAnswer(answer: VendorAnswer | undefined): VendorAnswer {
+function requireFixtureAnswer(answer: VendorAnswer | undefined): VendorAnswer {
   return answer ?? expect.unreachable('no vendor answers in the fixtures')
 }

@@ -10,14 +10,20 @@ import {
   type RawRequest,
   type Sender,
 } from '../contract/index.ts'
-import { assuranceClasses, isPlainSubject } from '../contract/mint-evidence.ts'
+import { assuranceClasses, isNamespacedSubject } from '../contract/mint-evidence.ts'
 import { validateMessage } from '../contract/validate-message.ts'
 import { checkEvidence } from '../identity/evidence.ts'
 import { isGatewayError } from '../lib/errors.ts'
 import { declareFileClauses } from './adapter-contract-files.ts'
 import { declareOutboundClauses } from './adapter-contract-outbound.ts'
 import { declareRecipientClauses } from './adapter-contract-recipients.ts'
-import { type AdapterFixtures, adapterFor, type Clause, clauses, type DeclareClause } from './adapter-fixtures.ts'
+import {
+  type AdapterFixtures,
+  type Clause,
+  clauses,
+  createAdapterFromFixtures,
+  type DeclareClause,
+} from './adapter-fixtures.ts'
 import { expect } from './expect.ts'
 
 /** What declares tests: `{ describe, test }` of vitest, or of `node:test`. */
@@ -63,7 +69,7 @@ export function adapterContract(fixtures: AdapterFixtures, { describe, test, pay
     declareRecipientClauses(fixtures, declareClause)
     declareClause('truth: every declared capability has a clause that runs', () => {
       expect([...declared].toSorted()).toEqual([...clauses].toSorted())
-      for (const needed of clausesOfCapabilities(adapterFor(fixtures)))
+      for (const needed of clausesOfCapabilities(createAdapterFromFixtures(fixtures)))
         expect(fixtures.skips[needed], needed).toBeUndefined()
     })
   })
@@ -110,7 +116,7 @@ const notImplemented = 'the adapter does not implement it'
 function absentVerbClauses(fixtures: AdapterFixtures): ReadonlySet<Clause> {
   let adapter: Adapter
   try {
-    adapter = adapterFor(fixtures)
+    adapter = createAdapterFromFixtures(fixtures)
   } catch {
     // The clauses run, and fail with what it threw.
     return new Set()
@@ -182,8 +188,10 @@ function declareConfigClauses(fixtures: AdapterFixtures, clause: DeclareClause):
       const { [name]: removed, ...rest } = settings
       expect(removed).toBeDefined()
       expect(definition.settingsSchema.safeParse(rest).success, name).toBe(false)
-      expect(() => createAdapterWith(fixtures, rest), name).toThrow(`[${definition.channel}]`)
-      expect(() => createAdapterWith(fixtures, { ...settings, [name]: '' }), name).toThrow(`[${definition.channel}]`)
+      expect(() => createAdapterWithSettings(fixtures, rest), name).toThrow(`[${definition.channel}]`)
+      expect(() => createAdapterWithSettings(fixtures, { ...settings, [name]: '' }), name).toThrow(
+        `[${definition.channel}]`,
+      )
     }
   })
   clause('config: an incomplete environment names what is missing', () => {
@@ -199,13 +207,13 @@ function declareConfigClauses(fixtures: AdapterFixtures, clause: DeclareClause):
   })
   clause('config: a secret never shows in text, JSON or error', () => {
     const parsed = definition.settingsSchema.parse(settings)
-    const problem = catchError(() => createAdapterWith(fixtures, { ...settings, surprise: true }))
+    const problem = catchError(() => createAdapterWithSettings(fixtures, { ...settings, surprise: true }))
     expect(isGatewayError(problem, 'config_invalid')).toBe(true)
     const shown = [
       JSON.stringify(parsed),
       String(problem),
       JSON.stringify(problem),
-      JSON.stringify(adapterFor(fixtures)),
+      JSON.stringify(createAdapterFromFixtures(fixtures)),
     ]
     const environment = JSON.stringify(definition.fromEnvironment(fixtures.environment))
     for (const value of Object.values(secrets)) expect([...shown, environment].join('\n')).not.toContain(value)
@@ -218,13 +226,13 @@ function declareNormalizeClauses(fixtures: AdapterFixtures, clause: DeclareClaus
     expect(captured.length, 'captured payloads in the fixtures').toBeGreaterThanOrEqual(3)
     for (const { name, payload, arrived } of captured) {
       const arrivals = await receiveSignedPayload(fixtures, payload)
-      expect(arrivals.map(omitRaw), name).toEqual(arrived)
+      expect(arrivals.map(omitRawBytes), name).toEqual(arrived)
       for (const each of arrivals) expect(each.kind === 'message' ? each.message.raw : each.raw).toEqual(payload)
     }
   })
   clause('normalize: every message passes validation', async () => {
     for (const { name, payload } of captured) {
-      for (const arrived of keepMessages(await receiveSignedPayload(fixtures, payload))) {
+      for (const arrived of filterMessageArrivals(await receiveSignedPayload(fixtures, payload))) {
         expect(validateInbound(fixtures, arrived), name).toMatchObject({
           ok: true,
           warnings: [],
@@ -249,7 +257,7 @@ function declareNormalizeClauses(fixtures: AdapterFixtures, clause: DeclareClaus
         expect(['read', 'unreadable', 'handshake', 'rejected_event']).toContain(reception.kind)
         if (reception.kind === 'unreadable') expect(reception.reason).not.toBe('normalize_failed')
         if (reception.kind !== 'read') return
-        for (const arrived of keepMessages(reception.events)) {
+        for (const arrived of filterMessageArrivals(reception.events)) {
           expect(validateInbound(fixtures, arrived)).toMatchObject({ ok: true })
         }
       }),
@@ -258,7 +266,7 @@ function declareNormalizeClauses(fixtures: AdapterFixtures, clause: DeclareClaus
   })
   clause('normalize: a redelivery yields the same key, two messages yield two', async () => {
     const listMessageKeys = async (index: number) =>
-      keepMessages(await receiveSignedPayload(fixtures, captured[index]?.payload)).map(messageKey)
+      filterMessageArrivals(await receiveSignedPayload(fixtures, captured[index]?.payload)).map(messageDedupeKey)
     expect(await listMessageKeys(0)).toEqual(await listMessageKeys(0))
     expect(await listMessageKeys(0)).toHaveLength(1)
     expect(await listMessageKeys(1)).toHaveLength(1)
@@ -279,7 +287,7 @@ function declareNormalizeClauses(fixtures: AdapterFixtures, clause: DeclareClaus
   })
   clause('address: decode(encode(x)) equals x', async () => {
     for (const { name, payload } of captured) {
-      for (const { replyTo, message } of keepMessages(await receiveSignedPayload(fixtures, payload))) {
+      for (const { replyTo, message } of filterMessageArrivals(await receiveSignedPayload(fixtures, payload))) {
         expect(JSON.parse(JSON.stringify(replyTo)), name).toEqual(replyTo)
         for (const address of [message.sender.address, message.recipient]) {
           const parsed = parseAddress(address)
@@ -299,7 +307,7 @@ function declareEvidenceClauses(fixtures: AdapterFixtures, clause: DeclareClause
   const { captured, now, definition, subjectPrefixes = [`${definition.channel}:`] } = fixtures
   clause('evidence: is valid for its recipient, made here, and in the channel’s own namespace', async () => {
     for (const { name, payload } of captured) {
-      for (const { message, subject } of keepMessages(await receiveSignedPayload(fixtures, payload))) {
+      for (const { message, subject } of filterMessageArrivals(await receiveSignedPayload(fixtures, payload))) {
         const { verified, identities = [] } = message.sender
         expect(identities.length > 0, name).toBe(verified)
         if (verified) expect(identities[0]?.subject, name).toBe(subject)
@@ -308,7 +316,7 @@ function declareEvidenceClauses(fixtures: AdapterFixtures, clause: DeclareClause
           expect(checkEvidence(evidence, scene), name).toEqual({ ok: true, evidence })
           expect(evidence.audience, name).toBe(message.recipient)
           expect(['transport', 'bearer-token'], name).toContain(evidence.proof.type)
-          expect(isPlainSubject(evidence.subject), name).toBe(true)
+          expect(isNamespacedSubject(evidence.subject), name).toBe(true)
           expect(
             subjectPrefixes.some((prefix) => evidence.subject.startsWith(prefix)),
             evidence.subject,
@@ -320,14 +328,14 @@ function declareEvidenceClauses(fixtures: AdapterFixtures, clause: DeclareClause
   })
   clause('evidence: no name a sender chose is part of it', async () => {
     for (const { name, payload } of captured) {
-      const before = keepMessages(await receiveSignedPayload(fixtures, payload))
-      const chosen = new Set(before.flatMap(({ message }) => listChosenNames(message.sender)))
+      const before = filterMessageArrivals(await receiveSignedPayload(fixtures, payload))
+      const chosen = new Set(before.flatMap(({ message }) => listSelfChosenSenderNames(message.sender)))
       const renamed: unknown = JSON.parse(
         JSON.stringify(payload, (_key, value: unknown) =>
           typeof value === 'string' && chosen.has(value) ? 'Mallory' : value,
         ),
       )
-      const after = keepMessages(await receiveSignedPayload(fixtures, renamed))
+      const after = filterMessageArrivals(await receiveSignedPayload(fixtures, renamed))
       const listIdentities = (all: readonly InboundMessage[]) => all.map(({ message }) => message.sender.identities)
       expect(listIdentities(after), name).toEqual(listIdentities(before))
       if (chosen.size > 0) expect(JSON.stringify(after), name).toContain('Mallory')
@@ -335,13 +343,13 @@ function declareEvidenceClauses(fixtures: AdapterFixtures, clause: DeclareClause
   })
 }
 
-function listChosenNames({ display_name = '', profile }: Sender): readonly string[] {
+function listSelfChosenSenderNames({ display_name = '', profile }: Sender): readonly string[] {
   const names = [display_name, ...display_name.split(' '), profile?.display_name ?? '', profile?.username ?? '']
   return names.filter((name) => name.length > 1)
 }
 
 async function receiveRequest(fixtures: AdapterFixtures, arrival: RawRequest): Promise<ReceiveResult> {
-  return adapterFor(fixtures).receive(arrival, fixtures.connection)
+  return createAdapterFromFixtures(fixtures).receive(arrival, fixtures.connection)
 }
 
 async function receiveSignedPayload(fixtures: AdapterFixtures, payload: unknown): Promise<ArrivalsRead> {
@@ -352,12 +360,12 @@ async function receiveSignedPayload(fixtures: AdapterFixtures, payload: unknown)
 
 type ArrivalsRead = Extract<ReceiveResult, { kind: 'read' }>['events']
 
-function keepMessages(arrivals: ArrivalsRead): readonly InboundMessage[] {
+function filterMessageArrivals(arrivals: ArrivalsRead): readonly InboundMessage[] {
   return arrivals.filter((arrived) => arrived.kind === 'message')
 }
 
 function validateInbound(fixtures: AdapterFixtures, { message }: InboundMessage): ReturnType<typeof validateMessage> {
-  const { receivedVia, authMethods } = adapterFor(fixtures).capabilities
+  const { receivedVia, authMethods } = createAdapterFromFixtures(fixtures).capabilities
   return validateMessage(message, {
     from: 'adapter',
     receivedVia: new Set([receivedVia]),
@@ -365,12 +373,12 @@ function validateInbound(fixtures: AdapterFixtures, { message }: InboundMessage)
   })
 }
 
-function messageKey({ agent, semanticId, version, isSenderChosenId, subject, message }: InboundMessage): unknown {
+function messageDedupeKey({ agent, semanticId, version, isSenderChosenId, subject, message }: InboundMessage): unknown {
   return [agent, message.channel?.event, semanticId, version, isSenderChosenId ? subject : null]
 }
 
 /** What a proof counts for is a clause of its own. */
-function omitRaw({ once: _once, ...arrived }: ArrivalsRead[number]): unknown {
+function omitRawBytes({ once: _once, ...arrived }: ArrivalsRead[number]): unknown {
   const copy = structuredClone(arrived)
   if (copy.kind === 'ignored') return { ...copy, raw: undefined }
   // What is to be kept of it is its raw bytes again.
@@ -380,23 +388,23 @@ function omitRaw({ once: _once, ...arrived }: ArrivalsRead[number]): unknown {
 function replaceFieldAt(payload: unknown, position: number, value: unknown): unknown {
   const copy: unknown = structuredClone(payload)
   const spots: (() => void)[] = []
-  const collectFields = (node: unknown): void => {
+  const collectFieldSetters = (node: unknown): void => {
     if (typeof node !== 'object' || node === null) return
     const fields = node as Record<string, unknown>
     for (const key of Object.keys(fields)) {
       spots.push(() => {
         fields[key] = value
       })
-      collectFields(fields[key])
+      collectFieldSetters(fields[key])
     }
   }
-  collectFields(copy)
+  collectFieldSetters(copy)
   spots[position % Math.max(1, spots.length)]?.()
   return copy
 }
 
-function createAdapterWith(fixtures: AdapterFixtures, settings: unknown): Adapter {
-  return adapterFor({ ...fixtures, settings: () => settings as Record<string, unknown> })
+function createAdapterWithSettings(fixtures: AdapterFixtures, settings: unknown): Adapter {
+  return createAdapterFromFixtures({ ...fixtures, settings: () => settings as Record<string, unknown> })
 }
 
 function catchError(run: () => unknown): unknown {

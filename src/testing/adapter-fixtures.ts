@@ -12,7 +12,7 @@ import type {
 } from '../contract/index.ts'
 import { createUnpinnedFetch, webHmac } from '../lib/index.ts'
 import type { JsonObject } from '../lib/json-value.ts'
-import { memoryRecords } from './memory-records.ts'
+import { createMemoryRecords } from './memory-records.ts'
 import { noTasks } from './no-tasks.ts'
 
 export const clauses = [
@@ -161,7 +161,7 @@ const anybody: CallerVerifier = {
 
 export type DeclareClause = (name: Clause, run: () => void | Promise<void>) => void
 
-export function adapterFor(
+export function createAdapterFromFixtures(
   fixtures: AdapterFixtures,
   vendorOrigin = 'http://127.0.0.1:9',
   fetcher: typeof fetch = fetch,
@@ -179,7 +179,7 @@ export function adapterFor(
     tasks: noTasks,
     agents: () => [{ slug: 'demo', label: 'Demo', description: 'Says something.', skills: [] }],
     newId: () => crypto.randomUUID(),
-    records: memoryRecords(() => fixtures.now),
+    records: createMemoryRecords(() => fixtures.now),
     ...(fixtures.publicUrl === undefined ? {} : { publicUrl: fixtures.publicUrl }),
     ...(files === undefined ? {} : { files }),
     ...fixtures.ports?.(vendorOrigin, fetcher),

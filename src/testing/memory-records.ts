@@ -9,7 +9,7 @@ type Row = ChannelRecord & { readonly family: string; readonly agent: string | u
 /** `keys`: in the order they came. */
 export type MemoryRecords = Records & { readonly keys: (family: string) => readonly string[] }
 
-export function memoryRecords(now: () => number = Date.now): MemoryRecords {
+export function createMemoryRecords(now: () => number = Date.now): MemoryRecords {
   const rows = new Map<string, Row>()
   const recordKey = (family: string, key: string): string => JSON.stringify([family, key])
   const listRows = (family: string, agent: string | undefined): readonly Row[] =>

@@ -77,7 +77,7 @@ export async function startScriptedServer(routes: VendorRoutes, port = 0): Promi
       return
     }
     const fault = scripted.get(route)?.shift() ?? chosen.get(route)?.(request)
-    const isApplied = isAppliedDespite(fault)
+    const isApplied = isAppliedDespiteFault(fault)
     const reply = isApplied ? routes.apply(route, request) : undefined
     calls.push({ route, ...request, at: Date.now(), applied: isApplied })
     if (fault?.kind === 'drop') return void outgoing.destroy()
@@ -107,7 +107,7 @@ export async function startScriptedServer(routes: VendorRoutes, port = 0): Promi
   }
 }
 
-function isAppliedDespite(fault: Fault | undefined): boolean {
+function isAppliedDespiteFault(fault: Fault | undefined): boolean {
   switch (fault?.kind) {
     case undefined:
     case 'delay':

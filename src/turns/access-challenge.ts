@@ -1,5 +1,5 @@
 // The access challenge: a turn that tells a sender why they have no access, or gives them a pairing code. No agent runs.
-import { completeReply } from '../agents/reply.ts'
+import { normalizeAgentReply } from '../agents/reply.ts'
 import type { NormalizedResponse } from '../contract/index.ts'
 import type { AccessBasis, TurnEnd, WaitingMessage } from '../db/turn-rows.ts'
 import {
@@ -32,7 +32,7 @@ export async function endAccessChallengeTurn(deps: TurnServices, ready: TurnCont
   const ground = { accessRule, subject, evidence }
   switch (admission.kind) {
     case 'admitted':
-      return endForReachedLimit(deps, ready, row, ground)
+      return endTurnWithRateLimitNotice(deps, ready, row, ground)
     case 'refused': {
       const words = accessDeniedNotice(admission.reason, admission.subject)
       const calls = await renderNoticeCalls(deps, ready, row, words)
@@ -42,12 +42,12 @@ export async function endAccessChallengeTurn(deps: TurnServices, ready: TurnCont
       return { ...createEmptyEnd(ready), ...end, response: reported ?? null, calls, ground }
     }
     case 'held':
-      return { ...(await endHeldTurn(deps, ready, row, admission)), ground }
+      return { ...(await endTurnWithPairingRequest(deps, ready, row, admission)), ground }
   }
 }
 
 /** A person in private who reached a limit of answers is told when it ends. Undefined: they may be answered, or are not told. */
-async function endForReachedLimit(
+async function endTurnWithRateLimitNotice(
   deps: TurnServices,
   ready: TurnContext,
   row: WaitingMessage,
@@ -68,7 +68,7 @@ async function endForReachedLimit(
   }
 }
 
-async function endHeldTurn(
+async function endTurnWithPairingRequest(
   deps: TurnServices,
   ready: TurnContext,
   row: WaitingMessage,
@@ -113,7 +113,7 @@ function createPairing(
 }
 
 function challengeNotice(ready: TurnContext, words: Sentence): NormalizedResponse | undefined {
-  const reply = completeReply(words, replyFields(ready))
+  const reply = normalizeAgentReply(words, replyFields(ready))
   return reply === undefined ? undefined : { ...reply, control: { about: 'access_challenge' } }
 }
 

@@ -4,11 +4,11 @@ import type { Agent } from '../agents/define-agent.ts'
 import { noStoredAccess, type OpenPairing, type StoredGrant } from '../contract/access.ts'
 import type { IdentityEvidence } from '../contract/evidence.ts'
 import { type NormalizedMessage, textOf } from '../contract/index.ts'
-import { senderGroup } from '../contract/sender.ts'
+import { senderDomainOrSpace } from '../contract/sender.ts'
 import { countChainTurns, recordChainVisit } from '../db/call-chains.ts'
 import type { Db } from '../db/client.ts'
 import type { PairingAsk } from '../db/pairings.ts'
-import { checkPairingRoom } from '../db/pairings.ts'
+import { checkFreePairingSlot } from '../db/pairings.ts'
 import { type AccessBasis, type HeldLane, noAccessBasis, type WaitingMessage } from '../db/turn-rows.ts'
 import {
   type AccessContext,
@@ -20,7 +20,7 @@ import {
 import { exceedsHopLimit, isCallerLoop } from '../identity/call-chain.ts'
 import { accessDeniedNotice } from '../identity/pairing.ts'
 import { isTokenForOtherAgent, type PrincipalResolver } from '../identity/principals.ts'
-import { findUnansweredReason, isAgentAddressed, isGroupRoom, isUnansweredReason } from '../identity/reply-policy.ts'
+import { findReasonNotToReply, isAgentAddressed, isGroupRoom, isUnansweredReason } from '../identity/reply-policy.ts'
 import { parseChatCommand } from '../inbound/chat-command.ts'
 import { beginsWithAgentName } from '../inbound/route-to-agent.ts'
 import type { Fields } from '../lib/json-value.ts'
@@ -57,7 +57,7 @@ export async function admitWaitingMessages(
   const held = new Map<string, number>()
   let { takesPart } = lane
   for (const row of lane.messages) {
-    const allowed = await admitOrHold(deps, at, held.size === 0 ? row : addHeldCounts(row, held), lane)
+    const allowed = await admitOrHold(deps, at, held.size === 0 ? row : addNewlyHeldCounts(row, held), lane)
     const { principal } = allowed.kind === 'admitted' ? allowed : { principal: undefined }
     const notAnswered = principal === undefined ? undefined : refuseUnaddressed(deps, at, row, { takesPart, principal })
     const admission = notAnswered ?? allowed
@@ -70,7 +70,7 @@ export async function admitWaitingMessages(
 }
 
 /** Those that are about to be held count as well: a stranger who writes fast may not keep more than one who writes slowly. */
-function addHeldCounts(row: WaitingMessage, held: ReadonlyMap<string, number>): WaitingMessage {
+function addNewlyHeldCounts(row: WaitingMessage, held: ReadonlyMap<string, number>): WaitingMessage {
   const pairings = row.access.pairings.map((each) => ({ ...each, held: each.held + (held.get(each.id) ?? 0) }))
   return { ...row, access: { ...row.access, pairings } }
 }
@@ -88,7 +88,7 @@ export async function admitOrHold(
   const wouldWait = admission.kind === 'held' && admission.pairing === null
   if (conversationId === undefined || !(wouldWait || isLate)) return admission
   const { subject, accessRule, evidence } = admission
-  const room = await checkPairingRoom(deps.db, {
+  const room = await checkFreePairingSlot(deps.db, {
     connection: at.key,
     agent,
     conversationId,
@@ -108,7 +108,7 @@ export function choosePairingQuota(
   subject: string | null,
 ): Pick<PairingAsk, 'group' | 'perConnection' | 'perGroup'> {
   const { pairings: perConnection, pairingsPerGroup: perGroup } = strangers
-  return { group: (subject === null ? undefined : senderGroup(subject)) ?? null, perConnection, perGroup }
+  return { group: (subject === null ? undefined : senderDomainOrSpace(subject)) ?? null, perConnection, perGroup }
 }
 
 export async function admitMessage(
@@ -130,7 +130,7 @@ export async function admitMessage(
       if (person === undefined) return refuseAdmission(at, row, ground, 'principal_unknown')
       if (isTokenForOtherAgent(decision.evidence, agent)) return refuseAdmission(at, row, ground, 'wrong_agent')
       const isFromAgent = row.message.channel?.caller !== undefined
-      const fault = isFromAgent ? await admitChain(deps, row.message, { agent, inboxId: row.id }) : undefined
+      const fault = isFromAgent ? await findAgentChainRefusal(deps, row.message, { agent, inboxId: row.id }) : undefined
       if (fault !== undefined) return refuseAdmission(at, row, ground, fault)
       return { ...ground, kind: 'admitted', principal: person.id, subject: person.id, speaker: person.speaker }
     }
@@ -251,7 +251,12 @@ function toAccessBasis({ rule, evidence }: AccessDecision): AccessBasis {
 function refuseAdmission(at: GatewayConnection, row: WaitingMessage, ground: AccessBasis, reason: string): Admission {
   // Where a request waits for its answer the code is the answer.
   const hasWords = accessDeniedNotice(reason, ground.subject) !== undefined
-  return { ...ground, kind: 'refused', reason, mustNotify: hasWords && !answersEachRequest(at) && mayNotify(row) }
+  return {
+    ...ground,
+    kind: 'refused',
+    reason,
+    mustNotify: hasWords && !answersEachRequest(at) && mayNotifyUnadmittedSender(row),
+  }
 }
 
 /** Nothing is proven because what came along to prove it was not believed: that is the reason to be told. */
@@ -267,12 +272,12 @@ function holdForPairing(at: GatewayConnection, row: WaitingMessage, ground: Acce
     return { ...ground, kind: 'refused', reason: 'decision_not_allowed', mustNotify: ground.subject !== null }
   // A deletion is always kept: without it a message that was taken back would be answered.
   if (pairing !== null && pairing.held >= maxHeld && row.event !== 'delete') return refuseWithoutNotice('too_many_held')
-  if (pairing === null && !mayNotify(row)) return refuseWithoutNotice('not_paired')
+  if (pairing === null && !mayNotifyUnadmittedSender(row)) return refuseWithoutNotice('not_paired')
   return { ...ground, kind: 'held', pairing, pairedWith: agent, mustNotify: needsPairingCode(at, row, pairing) }
 }
 
 function needsPairingCode(at: GatewayConnection, row: WaitingMessage, pairing: OpenPairing | null): boolean {
-  return row.event === 'new' && (pairing === null || answersEachRequest(at) || mayNotify(row))
+  return row.event === 'new' && (pairing === null || answersEachRequest(at) || mayNotifyUnadmittedSender(row))
 }
 
 /** Each request there is answered, and only the one who made it hears the answer. */
@@ -281,7 +286,7 @@ export function answersEachRequest({ adapter }: Pick<GatewayConnection, 'adapter
 }
 
 /** Said to a sender who addressed us: not into a room of which we only see ambient context, and not over and over. */
-export function mayNotify({ message, access }: Pick<WaitingMessage, 'message' | 'access'>): boolean {
+export function mayNotifyUnadmittedSender({ message, access }: Pick<WaitingMessage, 'message' | 'access'>): boolean {
   return isAddressedToAgent(message) && access.told === 0 && access.toldAll < maxNotified
 }
 
@@ -309,7 +314,7 @@ export type ChainRefusal = 'gw:agent_loop' | 'gw:hop_limit'
  * Undefined: it may. The visit is remembered before anything runs; a message that is tried again, after a crash or alone after a
  * failed merge, stands where it stood and does not take itself for a loop.
  */
-export async function admitChain(
+export async function findAgentChainRefusal(
   { db, host: ownHost }: ChainDeps,
   { channel }: Pick<NormalizedMessage, 'channel'>,
   { agent, inboxId }: ChainedMessage,
@@ -336,13 +341,20 @@ function refuseUnaddressed(
   row: WaitingMessage,
   { takesPart, principal }: { readonly takesPart: boolean; readonly principal: string },
 ): Admission | undefined {
-  const reason = row.event === 'new' ? findNoReplyReasonNow(deps, at, row, takesPart) : keepEarlierNoReplyReason(row)
+  const reason =
+    row.event === 'new' ? findNoReplyReasonOfNewMessage(deps, at, row, takesPart) : noReplyReasonOfEditedMessage(row)
   if (reason === undefined) return undefined
-  return { ...noAccessBasis, kind: 'refused', reason, mustNotify: false, ambient: decideAmbient(at, row, principal) }
+  return {
+    ...noAccessBasis,
+    kind: 'refused',
+    reason,
+    mustNotify: false,
+    ambient: decideAmbientContextStorage(at, row, principal),
+  }
 }
 
 /** Only words of those who may speak come here: a stranger's are not kept. */
-function decideAmbient(
+function decideAmbientContextStorage(
   { replyPolicy }: GatewayConnection,
   { message }: WaitingMessage,
   principal: string,
@@ -373,18 +385,18 @@ function ambientRoomFields({
 }
 
 /** A message that is taken back is remembered no longer, in every agent's ambient context. */
-export function forgetDeletedAmbient({ event, original }: WaitingMessage): { readonly unheard?: string } {
+export function deletedAmbientMessageField({ event, original }: WaitingMessage): { readonly unheard?: string } {
   return event === 'delete' && original !== null && isUnansweredReason(original.reason) ? { unheard: original.id } : {}
 }
 
-function findNoReplyReasonNow(
+function findNoReplyReasonOfNewMessage(
   deps: { readonly agents: ReadonlyMap<string, Agent> },
   at: GatewayConnection,
   { message, mustReplyIndividually }: WaitingMessage,
   takesPart: boolean,
 ): string | undefined {
   const { channel, parts } = message
-  const reason = findUnansweredReason(at.replyPolicy, {
+  const reason = findReasonNotToReply(at.replyPolicy, {
     channel,
     takesPart,
     isClaimed: () => mustReplyIndividually !== null || beginsWithAgentName(deps, at, message),
@@ -398,7 +410,7 @@ function findNoReplyReasonNow(
 }
 
 /** An edit wakes no agent. Deleting ambient context has work to do all the same: what it said is erased. */
-function keepEarlierNoReplyReason({ event, original }: WaitingMessage): string | undefined {
+function noReplyReasonOfEditedMessage({ event, original }: WaitingMessage): string | undefined {
   const reason = original?.reason ?? null
   return event === 'edit' && isUnansweredReason(reason) ? reason : undefined
 }

@@ -5,7 +5,7 @@ import type { AgentCallOptions, AgentCalls, CallableAgent } from '../agents/agen
 import type { ApprovalWish, AskedApproval, Pauses } from '../agents/approvals/pauses.ts'
 import type { Agent, AgentContext, Signal } from '../agents/define-agent.ts'
 import { isRemoteTaskLine, waitingTaskLines } from '../agents/remote-agents.ts'
-import { completeReply } from '../agents/reply.ts'
+import { normalizeAgentReply } from '../agents/reply.ts'
 import type { Envelope } from '../contract/gateway-events.ts'
 import {
   formatAddress,
@@ -16,7 +16,12 @@ import {
   unverifiedSender,
 } from '../contract/index.ts'
 import { pauseSignals } from '../db/transcripts.ts'
-import { type AgentChain, chainCue, loopFault, nextAgentChain } from '../identity/call-chain.ts'
+import {
+  type AgentChain,
+  describeCallChainForAgent,
+  findAgentLoopFault,
+  nextAgentChain,
+} from '../identity/call-chain.ts'
 import { readdressMessage } from '../identity/evidence.ts'
 import { GatewayError, isGatewayError } from '../lib/errors.ts'
 import { toStorableJson } from '../lib/index.ts'
@@ -26,7 +31,7 @@ import { admitMessage } from './admit.ts'
 
 import type { AgentCallQuestions, DecidedQuestion } from './pauses.ts'
 import { remoteCallerForAgent, type TurnChain } from './remote-agents.ts'
-import { toRunEnd } from './run-end.ts'
+import { runEndFromLoopResult } from './run-end.ts'
 import type { TurnServices } from './services.ts'
 import { pauseEndPayload } from './trigger.ts'
 import type { TurnContext } from './turn-context.ts'
@@ -66,7 +71,7 @@ function createAgentCalls(call: AgentCallContext, asker: Asker): AgentCalls {
   const mayAsk = listCallableAgents(agents, asker.context.agent)
   const next = nextAgentChain(asker.chain)
   return {
-    cue: chainCue(asker.chain),
+    cue: describeCallChainForAgent(asker.chain),
     list: () =>
       next.ok
         ? mayAsk.filter(({ slug }) => !asker.path.includes(slug)).map((agent) => describeCallableAgent(call, agent))
@@ -89,7 +94,7 @@ function createAgentCalls(call: AgentCallContext, asker: Asker): AgentCalls {
         const prefix = `${slug}:${hash.slice(0, 16)}${use === 1 ? '' : `#${use}`}/`
         return await runCalledAgent(call, asker, { callee, parts, prefix, chain: next.chain, options })
       } catch (error) {
-        emitRefusal(asker, slug, error)
+        emitAgentCallDenied(asker, slug, error)
         throw error
       }
     },
@@ -97,7 +102,7 @@ function createAgentCalls(call: AgentCallContext, asker: Asker): AgentCalls {
 }
 
 /** A refusal inside the called agent's own call was told there. */
-function emitRefusal({ context }: Asker, slug: string, error: unknown): void {
+function emitAgentCallDenied({ context }: Asker, slug: string, error: unknown): void {
   if (!isGatewayError(error, 'agent_call_denied') || error.details['agent'] !== slug) return
   context.emit('agent_call_denied', { agent: slug, reason: error.details['reason'] })
 }
@@ -145,7 +150,7 @@ async function runCalledAgent(
     const stepPrefix = `${asker.stepPrefix}${prefix}`
     return { ...own, agents: createAgentCalls(call, { context: own, chain, path, stepPrefix, kept }) }
   }
-  let reply = completeReply(await callee.run(message, openCalleeContext(prefix)), facts)
+  let reply = normalizeAgentReply(await callee.run(message, openCalleeContext(prefix)), facts)
   // A decision is found where it was asked for, and the agent that was asked goes on from there as an agent of its own would in a later turn.
   for (let part = 1; ; part += 1) {
     const wanted = takeNextWantedApproval(call, waits)
@@ -155,11 +160,11 @@ async function runCalledAgent(
     if (decided === undefined) throw call.questions.ask(key, wanted.wish, wanted.asked)
     // What it does now has names of its own: the same call once more is another call.
     const context = openCalleeContext(`${prefix}~${part}/`, decided.id)
-    output.lines.push(...toEarlierMessages(reply, context, message.received_at))
+    output.lines.push(...replyToEarlierMessages(reply, context, message.received_at))
     const transcript = [...context.transcript, userEnvelope(message, { runId: context.runId }), ...output.lines]
     const history = transcript.map(toHistoricalMessage).filter((turn) => turn !== undefined)
     const signal = toDecisionSignal(decided, wanted, context)
-    reply = completeReply(await callee.onSignal?.(signal, { ...context, transcript, history }), facts)
+    reply = normalizeAgentReply(await callee.onSignal?.(signal, { ...context, transcript, history }), facts)
   }
   call.onUsage(output.usage)
   emit('agent_call_answered', { agent: callee.slug, status: reply?.status ?? 'silent' })
@@ -174,7 +179,7 @@ function takeNextWantedApproval({ questions }: AgentCallContext, waits: AgentCal
 }
 
 /** Its words beside the question; the question itself is for a person. */
-function toEarlierMessages(
+function replyToEarlierMessages(
   reply: NormalizedResponse | undefined,
   { agent, runId }: AgentContext,
   at: string,
@@ -200,7 +205,7 @@ type CalleeOutput = { readonly said: Part[]; readonly lines: Envelope[]; usage: 
 type Given = Asked & {
   readonly message: NormalizedMessage
   readonly who: AgentContext['who']
-  readonly facts: Parameters<typeof completeReply>[1]
+  readonly facts: Parameters<typeof normalizeAgentReply>[1]
   readonly output: CalleeOutput
   readonly pause: AgentContext['pause']
 }
@@ -234,14 +239,14 @@ function createCalleeContext(call: AgentCallContext, { context, kept }: Asker, g
       throw agentCallDenied(slug, 'no_conversation', 'it wants to be woken later and has no conversation here')
     },
     // It speaks to the agent that asked it, and to no one else.
-    send: (reply) => void output.said.push(...(completeReply(reply, given.facts)?.parts ?? [])),
+    send: (reply) => void output.said.push(...(normalizeAgentReply(reply, given.facts)?.parts ?? [])),
     show: () => {},
     emit: (type, metadata) => context.emit(type, { agent: slug, ...metadata }),
     report: (error, source = { source: 'agent' }) => context.report(error, { agent: slug, ...source }),
     hear: async () => undefined,
     // What it used before a decision is part of what it used after it.
     finish: (result) => {
-      output.usage = toRunEnd(result, undefined).usage
+      output.usage = runEndFromLoopResult(result, undefined).usage
     },
     record(lines) {
       const remote = lines.filter(isRemoteTaskLine)
@@ -293,7 +298,7 @@ function listCallableAgents(agents: ReadonlyMap<string, Agent>, slug: string): r
 function isAgentInPath(path: readonly string[], slug: string): boolean {
   const thread = ''
   const visits = path.map((agent) => ({ thread, by: 'agent', agent }) as const)
-  return loopFault([{ thread, by: 'person' }, ...visits], thread, slug) !== undefined
+  return findAgentLoopFault([{ thread, by: 'person' }, ...visits], thread, slug) !== undefined
 }
 
 function describeCallableAgent({ ready }: AgentCallContext, { slug, description, label }: Agent): CallableAgent {
@@ -304,10 +309,12 @@ function describeCallableAgent({ ready }: AgentCallContext, { slug, description,
 function addPartsToReply(
   reply: NormalizedResponse | undefined,
   said: readonly Part[],
-  facts: Parameters<typeof completeReply>[1],
+  facts: Parameters<typeof normalizeAgentReply>[1],
 ): NormalizedResponse | undefined {
   if (said.length === 0) return reply
-  return reply === undefined ? completeReply({ parts: said }, facts) : { ...reply, parts: [...said, ...reply.parts] }
+  return reply === undefined
+    ? normalizeAgentReply({ parts: said }, facts)
+    : { ...reply, parts: [...said, ...reply.parts] }
 }
 
 // The agent that is asked reads the asker's words under the name and the evidence of the person it works for.

@@ -67,11 +67,11 @@ function runningStatusText(
 ): Sentence {
   const time = shortDurationText(runningMs)
   if (isStopping) return say('status.stopping', { time })
-  return say('status.running', { activity: say(chooseActivityKey(activity)), time, command: stop })
+  return say('status.running', { activity: say(activitySentenceKey(activity)), time, command: stop })
 }
 
 /** By the latest event of its log. */
-function chooseActivityKey(activity: string | null) {
+function activitySentenceKey(activity: string | null) {
   switch (activity) {
     case 'turn_started':
       return 'activity.thinking'
@@ -113,7 +113,7 @@ const decisions: Readonly<Record<string, ApprovalDecision>> = { approve: 'accept
 const argsPattern = /^\s*(?:([0-9a-f]{6,36})\b)?\s*([\s\S]*)$/i
 
 /** Decided beside the conversation, so that what it is busy with does not keep a person from deciding. */
-async function answerDecision({
+async function answerApprovalCommand({
   deps,
   at,
   command,
@@ -166,9 +166,10 @@ async function decideByCommand(context: ApprovalContext, { name, args }: Control
   })
   const action = found.find((each) => each.resolution_metadata['origin'] === context.turnId) ?? found[0]
   if (action === undefined) return noApprovalNotice(code)
-  if (code === undefined && context.needsCode) return approvalCodeNotice(listApprovalChoices(context, name, found))
+  if (code === undefined && context.needsCode)
+    return approvalCodeNeededNotice(listApprovalChoices(context, name, found))
   if (found.length > 1 && action.status === 'pending')
-    return chooseApprovalNotice(listApprovalChoices(context, name, found))
+    return severalApprovalsWaitNotice(listApprovalChoices(context, name, found))
   const reason = rest.trim().slice(0, 200)
   const outcome = {
     status,
@@ -201,11 +202,11 @@ function noApprovalNotice(code: string | undefined): Reported {
   return { says, decision: 'not_found' }
 }
 
-function chooseApprovalNotice(lines: readonly string[]): Reported {
+function severalApprovalsWaitNotice(lines: readonly string[]): Reported {
   return { says: joinSentences([say('approval.several_wait'), ...lines]), decision: 'unclear' }
 }
 
-function approvalCodeNotice(lines: readonly string[]): Reported {
+function approvalCodeNeededNotice(lines: readonly string[]): Reported {
   return { says: joinSentences([say('approval.code_needed'), ...lines]), decision: 'unclear' }
 }
 
@@ -356,8 +357,8 @@ function consentUsageNotice({ write }: ChatCommandContext): Sentence {
 const commands = {
   stop: answerStop,
   status: answerStatus,
-  approve: answerDecision,
-  reject: answerDecision,
+  approve: answerApprovalCommand,
+  reject: answerApprovalCommand,
   agents: answerAgents,
   pair: approvePairingByCommand,
   consent: answerConsent,

@@ -1,8 +1,8 @@
 // Ends a turn: with its reply, with silence, dead with an apology, or released back to its lane.
-import { addQuestionParts, removeQuestions } from '../agents/approvals/approval-messages.ts'
+import { addApprovalAsksToReply, removeQuestions } from '../agents/approvals/approval-messages.ts'
 import { readPendingAction } from '../agents/approvals/pending-action.ts'
 import type { Agent } from '../agents/define-agent.ts'
-import { apologyReply, completeReply } from '../agents/reply.ts'
+import { apologyReply, normalizeAgentReply } from '../agents/reply.ts'
 import type { QueuedCall } from '../contract/delivery.ts'
 import type { Envelope } from '../contract/gateway-events.ts'
 import { isKnownPart, type NormalizedResponse, type Part, parseAddress, textPart } from '../contract/index.ts'
@@ -10,7 +10,7 @@ import { isPauseEndSignal } from '../db/transcripts.ts'
 import type { ReleaseCause, TurnEnd, WaitingSignal } from '../db/turn-rows.ts'
 import type { AttachmentService } from '../files/attachment.ts'
 import { defuseMentions, type MentionTreatment, mayMentionHuman, type WrittenName } from '../identity/mentions.ts'
-import { resendNotice } from '../identity/pairing.ts'
+import { resendOmittedContentNotice } from '../identity/pairing.ts'
 import { isGatewayError } from '../lib/errors.ts'
 import type { IdSource } from '../lib/ids.ts'
 import type { Log } from '../lib/log.ts'
@@ -42,7 +42,7 @@ export async function endAnsweredTurn(
   latencyMs: number,
 ): Promise<TurnEnd> {
   const ready = turn.joined.size === 0 ? turn : addJoinedMessages(turn)
-  const reply = replyToSay(ready, result)
+  const reply = composeReplyOfRun(ready, result)
   const outgoing: Outgoing[] = result.extras.map((extra) => ({ reply: extra, purpose: 'message' }))
   if (reply !== undefined) outgoing.push({ reply, purpose: 'reply' })
   const context = { agents: deps.agents, at: ready.at, members: ready.members, earlier: result.participants }
@@ -52,15 +52,15 @@ export async function endAnsweredTurn(
   const facts = { runId: getRunId(ready), latencyMs, at: new Date(deps.now()).toISOString() }
   for (const each of outgoing) {
     // What is stored is what was said; only what leaves is made safe.
-    const unasked = result.actions.length === 0 ? {} : addUnaskedReply(context, each.reply, result.actions)
+    const unasked = result.actions.length === 0 ? {} : addReplyWithoutQuestions(context, each.reply, result.actions)
     toSay.push({ ...applyMentionPolicy(context, each.reply), purpose: each.purpose, ...unasked })
     const envelope = assistantEnvelope(getAnsweringAddress(ready), each.reply.parts, facts)
     envelopes.push({ inboxId: null, envelope })
   }
-  if (reply === undefined) toSay.push(...finishUnansweredLive(ready))
+  if (reply === undefined) toSay.push(...finishLiveMessageWithoutAnswer(ready))
   const calls = await renderOutgoing(
     deps,
-    ready.live === undefined ? ready : omitLiveRepeatForQuestion(ready, result),
+    ready.live === undefined ? ready : stopRepeatingLiveMessageWithQuestion(ready, result),
     toSay,
   )
   const isReplied = calls.some((call) => call.primary)
@@ -99,7 +99,10 @@ const answered = { state: 'answered', leadState: 'answered', leadReason: null } 
 const silent = { state: 'silent', leadState: 'refused', leadReason: 'silent' } as const
 
 /** The reply of the run, with what is said beside it in the same answer. */
-function replyToSay(ready: TurnContext, { reply: returned, run, actions }: RunResult): NormalizedResponse | undefined {
+function composeReplyOfRun(
+  ready: TurnContext,
+  { reply: returned, run, actions }: RunResult,
+): NormalizedResponse | undefined {
   const { shown = '' } = ready
   let reply = returned
   const note = reply?.parts.at(-1)
@@ -109,26 +112,26 @@ function replyToSay(ready: TurnContext, { reply: returned, run, actions }: RunRe
     reply = { ...reply, parts: [textPart(shown, 'text/markdown'), note] }
   // A sender who was let in meanwhile learns what of their words and files was not kept until then.
   const leftOut = ready.members.flatMap(({ row }) => row.message.left_out ?? [])
-  const words = leftOut.length === 0 ? undefined : resendNotice(leftOut)
+  const words = leftOut.length === 0 ? undefined : resendOmittedContentNotice(leftOut)
   if (words !== undefined)
     reply =
       reply === undefined
-        ? completeReply(words, replyFields(ready))
+        ? normalizeAgentReply(words, replyFields(ready))
         : { ...reply, parts: [...reply.parts, textPart(words)] }
   if (reply === undefined || actions.length === 0) return reply
   const asked = actions.map(({ action }) => readPendingAction(action))
-  return addQuestionParts(reply, asked)
+  return addApprovalAsksToReply(reply, asked)
 }
 
 /** A question is changed by the person who answers it, and must not come back after that. */
-function omitLiveRepeatForQuestion(ready: TurnContext, { actions, requests }: RunResult): TurnContext {
+function stopRepeatingLiveMessageWithQuestion(ready: TurnContext, { actions, requests }: RunResult): TurnContext {
   if (ready.live === undefined || (actions.length === 0 && requests.length === 0)) return ready
   const { clientId, text } = ready.live
   return { ...ready, live: { clientId, text } }
 }
 
 /** Decided questions are not asked: what else the reply says is kept ready. */
-function addUnaskedReply(
+function addReplyWithoutQuestions(
   context: MentionContext,
   reply: Outgoing['reply'],
   actions: RunResult['actions'],
@@ -144,9 +147,9 @@ function addUnaskedReply(
 }
 
 /** What was shown while it grew, and is no answer after all, stays as it is and grows no more. */
-function finishUnansweredLive(ready: TurnContext): readonly Outgoing[] {
+function finishLiveMessageWithoutAnswer(ready: TurnContext): readonly Outgoing[] {
   if (ready.live === undefined) return []
-  const reply = completeReply(ready.live.text || say('run.unanswered'), replyFields(ready))
+  const reply = normalizeAgentReply(ready.live.text || say('run.unanswered'), replyFields(ready))
   return reply === undefined ? [] : [{ reply, purpose: 'notice' }]
 }
 
@@ -176,12 +179,18 @@ export async function endDeadTurn(deps: RenderServices, given: TurnContext, reas
     ],
     taskState: 'failed',
     resolved:
-      ready.signal !== null && isPauseEndSignal(ready.signal) ? failToolRequest(ready, ready.signal, reason) : null,
+      ready.signal !== null && isPauseEndSignal(ready.signal)
+        ? failedToolRequestResolution(ready, ready.signal, reason)
+        : null,
   }
 }
 
 /** What waited for this turn is over with it: no run will come back for its input. */
-function failToolRequest(ready: TurnContext, { payload }: WaitingSignal, error: string): TurnEnd['resolved'] {
+function failedToolRequestResolution(
+  ready: TurnContext,
+  { payload }: WaitingSignal,
+  error: string,
+): TurnEnd['resolved'] {
   return { id: String(payload['id']), result: null, error, metadata: { turn: ready.turn.id } }
 }
 
@@ -357,7 +366,7 @@ function applyMentionPolicy(context: MentionContext, reply: NormalizedResponse):
   const hasNames = reply.parts.some((part) => isKnownPart(part) && part.kind === 'text' && part.content.includes('@'))
   if (!hasNames || context.at.adapter.capabilities.notifiesByName === false) return { reply, mayNotify: new Set() }
   const isCovered = context.at.adapter.capabilities.coversNames === true
-  const fateOf = createMentionTreatment(context)
+  const fateOf = createMentionClassifier(context)
   const mayNotify = new Set<string>()
   const parts = reply.parts.map((part): Part => {
     if (!isKnownPart(part) || part.kind !== 'text') return part
@@ -368,7 +377,7 @@ function applyMentionPolicy(context: MentionContext, reply: NormalizedResponse):
   return { reply: { ...reply, parts }, mayNotify }
 }
 
-function createMentionTreatment({
+function createMentionClassifier({
   agents,
   at,
   members,

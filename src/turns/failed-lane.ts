@@ -17,13 +17,13 @@ import { newTraceId } from '../lib/ids.ts'
 import { isGatewayError, type Log } from '../lib/index.ts'
 import { errorLogFields } from '../lib/log.ts'
 import { backoffMs } from '../outbound/settle.ts'
-import { answersEachRequest, mayNotify } from './admit.ts'
+import { answersEachRequest, mayNotifyUnadmittedSender } from './admit.ts'
 import { createEmptyEnd, endDeadTurn } from './end-turn.ts'
 import type { GatewayConnection } from './gateway-connection.ts'
 import { prepareTurn } from './prepare-turn.ts'
 import { naturalEnd } from './run-end.ts'
 import type { RenderServices, TurnServices } from './services.ts'
-import { newlyOpened, type TurnContext } from './turn-context.ts'
+import { createNewlyOpenedTurn, type TurnContext } from './turn-context.ts'
 
 type Failed = {
   readonly at: GatewayConnection
@@ -42,7 +42,7 @@ function isTransientFailure(error: unknown): boolean {
 }
 
 /** One of many may be what it failed on: the first is taken alone then, and shows whether it is the one. */
-export async function prepareFirstAlone(
+export async function prepareTurnOfFirstMessage(
   deps: TurnServices,
   at: GatewayConnection,
   lane: HeldLane,
@@ -62,7 +62,7 @@ function firstMessageOrRetriedTurn({ messages }: HeldLane): readonly WaitingMess
 }
 
 /** Throws what is not the lane's fault, after giving the lane back. */
-export async function failLane(deps: TurnServices, failed: Failed): Promise<void> {
+export async function retryOrEndFailedLane(deps: TurnServices, failed: Failed): Promise<void> {
   const { lane, ready, error } = failed
   if (isTransientFailure(error)) {
     // Whether its turn was opened or resumed is not known where the answer went missing: that try does not count.
@@ -98,8 +98,12 @@ export async function failLane(deps: TurnServices, failed: Failed): Promise<void
   }
   logLaneFailure(deps, failed, failures, 'dead')
   const last =
-    ready ?? (turn === null ? await openFinalTurn(deps, failed, failures) : await restoreOpenTurn(deps, failed, turn))
-  if (last !== undefined) await failed.complete(last, await endFinalTurn(deps, last, errorCodeOrInternal(error)))
+    ready ??
+    (turn === null
+      ? await openTurnForFailedMessages(deps, failed, failures)
+      : await restoreOpenTurn(deps, failed, turn))
+  if (last !== undefined)
+    await failed.complete(last, await endDeadTurnWithApology(deps, last, errorCodeOrInternal(error)))
 }
 
 /** A turn that could not even be resumed, with what it has done before: its apology says so. */
@@ -130,7 +134,7 @@ async function restoreOpenTurn(
  * What is in no turn ends in one like any other, so that its story, its task and what its sender is told are stored in one commit.
  * Without a session: nothing of it was heard by an agent. Undefined: the lane is another's by now.
  */
-async function openFinalTurn(
+async function openTurnForFailedMessages(
   deps: Pick<TurnServices, 'db' | 'journal' | 'turnPolicy' | 'newId' | 'monotonicMs'>,
   { at, lane }: Failed,
   failures: number,
@@ -158,7 +162,13 @@ async function openFinalTurn(
     signalId: lane.signal?.id ?? null,
   }
   if (!(await openTurn(deps.db, lane, turn, []))) return undefined
-  const opened = newlyOpened(deps, at, lane, turn, turn.continuesTurn ? await deps.journal.past(turn.id) : undefined)
+  const opened = createNewlyOpenedTurn(
+    deps,
+    at,
+    lane,
+    turn,
+    turn.continuesTurn ? await deps.journal.past(turn.id) : undefined,
+  )
   return { ...opened, turn: { ...opened.turn, failures }, members: toTurnMembers(rows), signal: lane.signal }
 }
 
@@ -167,7 +177,7 @@ function toTurnMembers(rows: readonly WaitingMessage[]): TurnContext['members'] 
 }
 
 /** With an apology to those who spoke to us, unless that is what cannot be written. */
-async function endFinalTurn(deps: RenderServices, ready: TurnContext, reason: string): Promise<TurnEnd> {
+async function endDeadTurnWithApology(deps: RenderServices, ready: TurnContext, reason: string): Promise<TurnEnd> {
   try {
     const end = await endDeadTurn(deps, ready, reason)
     return mayApologize(ready) ? end : { ...end, calls: [] }
@@ -191,7 +201,10 @@ async function endFinalTurn(deps: RenderServices, ready: TurnContext, reason: st
 function mayApologize({ turn, at, members }: TurnContext): boolean {
   if (turn.kind === 'amendment') return false
   const row = members.at(-1)?.row
-  return turn.kind !== 'access_challenge' || (row !== undefined && (answersEachRequest(at) || mayNotify(row)))
+  return (
+    turn.kind !== 'access_challenge' ||
+    (row !== undefined && (answersEachRequest(at) || mayNotifyUnadmittedSender(row)))
+  )
 }
 
 function logLaneFailure(

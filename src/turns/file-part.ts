@@ -6,7 +6,7 @@ import type { AttachmentDescriptor } from '../files/attachment.ts'
 import { cleanName } from '../lib/clean-text.ts'
 import { decodeBase64, stableStringify } from '../lib/index.ts'
 import type { Json } from '../lib/json-value.ts'
-export function hasFiles(event: InboundEvent): event is InboundMessage {
+export function isMessageWithFiles(event: InboundEvent): event is InboundMessage {
   return event.kind === 'message' && containFiles([event.message])
 }
 

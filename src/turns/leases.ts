@@ -56,10 +56,10 @@ export function createLeaseKeeper(deps: LeaseKeeperDeps): LeaseKeeper {
   const { leaseMs, monotonicMs } = deps
   // Stop early: what we start now must be over before another process may take the lane over.
   const safeMs = leaseMs * 0.6
-  const isLeaseSafe = (entry: HeldLease): boolean =>
+  const isLeaseSurelyHeld = (entry: HeldLease): boolean =>
     !entry.abort.signal.aborted && monotonicMs() - entry.renewedAt < safeMs
   const all = new Map<string, HeldLease>()
-  const renewals = startRenewals(deps, { all, isSafe: isLeaseSafe })
+  const renewals = startRenewals(deps, { all, isSafe: isLeaseSurelyHeld })
   return {
     keep(hold, claimedAt) {
       const entry: HeldLease = { hold, abort: new AbortController(), renewedAt: claimedAt, waiting: [] }
@@ -69,12 +69,12 @@ export function createLeaseKeeper(deps: LeaseKeeperDeps): LeaseKeeper {
       all.set(hold.conversationId, entry)
       return {
         signal: entry.abort.signal,
-        isHeld: () => isLeaseSafe(entry),
+        isHeld: () => isLeaseSurelyHeld(entry),
         assertHeld() {
-          if (!isLeaseSafe(entry)) throw leaseLostError()
+          if (!isLeaseSurelyHeld(entry)) throw leaseLostError()
         },
         async untilHeld() {
-          if (isLeaseSafe(entry)) return
+          if (isLeaseSurelyHeld(entry)) return
           if (all.get(hold.conversationId) !== entry) throw leaseLostError()
           const waiting = Promise.withResolvers<void>()
           entry.waiting.push(waiting)
@@ -240,8 +240,8 @@ export function createTimedFetch(send: typeof fetch, silenceMs: number): typeof 
   if (!Number.isFinite(silenceMs)) return send
   return async (input, init) => {
     const silence = new AbortController()
-    const limitSilence = <T>(answer: Promise<T>): Promise<T> => {
-      const timer = setTimeout(() => silence.abort(fetchTimeout(silenceMs)), silenceMs)
+    const rejectAfterSilence = <T>(answer: Promise<T>): Promise<T> => {
+      const timer = setTimeout(() => silence.abort(fetchSilenceError(silenceMs)), silenceMs)
       return answer
         .catch((error: unknown) => {
           throw silence.signal.aborted ? silence.signal.reason : error
@@ -250,13 +250,13 @@ export function createTimedFetch(send: typeof fetch, silenceMs: number): typeof 
     }
     const given = init?.signal ?? (input instanceof Request ? input.signal : undefined)
     const signal = given == null ? silence.signal : AbortSignal.any([given, silence.signal])
-    const response = await limitSilence(send(input, { ...init, signal }))
-    return response.body === null ? response : replaceBody(response, response.body, limitSilence)
+    const response = await rejectAfterSilence(send(input, { ...init, signal }))
+    return response.body === null ? response : withSilenceLimitedBody(response, response.body, rejectAfterSilence)
   }
 }
 
 /** Counts only while a piece is waited for: an agent that takes its time between two pieces is not the server's silence. */
-function replaceBody(
+function withSilenceLimitedBody(
   response: Response,
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
   listen: <T>(answer: Promise<T>) => Promise<T>,
@@ -278,7 +278,7 @@ function replaceBody(
   return Object.defineProperties(copy, { url: { value: url }, redirected: { value: redirected } })
 }
 
-function fetchTimeout(ms: number): GatewayError {
+function fetchSilenceError(ms: number): GatewayError {
   return new GatewayError(
     'fetch_timeout',
     `[agent] a server was silent for ${ms} ms in the middle of a step; raise turns.fetchTimeoutMs if it needs longer`,

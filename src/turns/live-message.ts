@@ -68,16 +68,18 @@ export function followTurnAsLiveMessage(deps: TurnServices, ready: TurnContext, 
     const text = growing?.text ?? ''
     // A try before this one may have opened it.
     const mayBeOpen = growing?.mayBeOpen ?? !isNewlyOpenedTurn(ready)
-    const end = mayBeOpen ? await deps.results.store(undefined, () => createLiveEnd(deps, ready, text)) : undefined
+    const end = mayBeOpen ? await deps.results.store(undefined, () => readLiveMessageEnd(deps, ready, text)) : undefined
     return { live: end, shown: text }
   }
   return {
     show(delta) {
       if (ending !== undefined) return
-      growing ??= createGrowing(live, lease, !isNewlyOpenedTurn(ready))
+      growing ??= createGrowingMessage(live, lease, !isNewlyOpenedTurn(ready))
       if (growing.text.length >= maxTextLength) return
       growing.text += delta
-      following ??= followLiveText(deps, ready, growing).catch(() => deps.log.warn('live_failed', liveLogFacts(ready)))
+      following ??= followLiveText(deps, ready, growing).catch(() =>
+        deps.log.warn('live_failed', liveMessageLogFields(ready)),
+      )
       growing.words.notify()
     },
     isShown: () => growing?.isShown ?? false,
@@ -85,14 +87,14 @@ export function followTurnAsLiveMessage(deps: TurnServices, ready: TurnContext, 
   }
 }
 
-function createGrowing(live: LiveVerbs, lease: Lease, mayBeOpen: boolean): Growing {
+function createGrowingMessage(live: LiveVerbs, lease: Lease, mayBeOpen: boolean): Growing {
   const { promise: ended, resolve: reportEnd } = Promise.withResolvers<void>()
   const [words, over] = [createWakeup(), new AbortController()]
   return { live, lease, words, over, ended, reportEnd, text: '', shown: '', mayBeOpen, isShown: false }
 }
 
 /** What the rows say about the live message of a turn, for the commit that ends it. */
-export async function createLiveEnd(
+export async function readLiveMessageEnd(
   deps: { readonly db: Db; readonly turnPolicy: TurnPolicy },
   ready: Pick<TurnContext, 'at' | 'lane' | 'turn'>,
   text: string,
@@ -191,7 +193,7 @@ async function showTextFrame(
         return Math.max(everyMs, outcome.afterMs)
       case 'over':
       case 'unavailable':
-        deps.log.info('stream_closed', { ...liveLogFacts(ready), reason: outcome.reason })
+        deps.log.info('stream_closed', { ...liveMessageLogFields(ready), reason: outcome.reason })
         return outcome.kind === 'over' ? 'ended' : 'unavailable'
     }
   } catch {
@@ -201,6 +203,6 @@ async function showTextFrame(
   }
 }
 
-function liveLogFacts({ lane, turn }: TurnContext): { connection: string; trace: string; turn: string } {
+function liveMessageLogFields({ lane, turn }: TurnContext): { connection: string; trace: string; turn: string } {
   return { connection: lane.connection, trace: turn.traceId, turn: turn.id }
 }

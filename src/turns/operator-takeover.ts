@@ -4,7 +4,7 @@
 import type { Envelope } from '../contract/gateway-events.ts'
 import { type NormalizedResponse, textPart } from '../contract/index.ts'
 import type { Db } from '../db/client.ts'
-import { isConsentGivenIn, recordConsentDecision } from '../db/consents.ts'
+import { haveAllParticipantsConsented, recordConsentDecision } from '../db/consents.ts'
 import { findSessionRoom, type OperatorMessage, type SessionRoom, storeOperatorMessage } from '../db/session-reader.ts'
 import type { TranscriptLine } from '../db/sessions.ts'
 import { readTranscript } from '../db/sessions.ts'
@@ -32,7 +32,7 @@ const pageLines = 500
 
 export function createSessionTakeover(deps: TurnServices): SessionTakeover {
   const { db } = deps
-  const findCurrentRoom = async (sessionId: string): Promise<SessionRoom> => {
+  const requireSessionRoom = async (sessionId: string): Promise<SessionRoom> => {
     const room = await findSessionRoom(db, sessionId)
     if (room === undefined) throw new GatewayError('not_found', 'no such session; list them with GET /admin/sessions')
     return room
@@ -43,7 +43,7 @@ export function createSessionTakeover(deps: TurnServices): SessionTakeover {
     from: OperatorMessage['from'],
     to: OperatorMessage['to'],
   ): Promise<void> => {
-    const room = await findCurrentRoom(sessionId)
+    const room = await requireSessionRoom(sessionId)
     const spoken = await renderOperatorMessage(deps, room, text)
     if (!(await storeOperatorMessage(db, sessionId, { ...spoken, from, to }))) throw takeoverConflictError(room, from)
     deps.wakeups.sends.notify()
@@ -51,13 +51,13 @@ export function createSessionTakeover(deps: TurnServices): SessionTakeover {
   return {
     async exportTranscript(sessionId, actor) {
       const act = { sessionId, actor, action: 'session.export' } as const
-      await requireConsent(deps, await findCurrentRoom(sessionId), 'share_transcript', act)
+      await requireSessionConsent(deps, await requireSessionRoom(sessionId), 'share_transcript', act)
       return readWholeTranscript(db, sessionId)
     },
     async takeOver(sessionId, actor) {
-      const place = await findCurrentRoom(sessionId)
+      const place = await requireSessionRoom(sessionId)
       if (!place.isCurrent || place.mode !== 'active') throw takeoverConflictError(place, 'active')
-      await requireConsent(deps, place, 'escalate_to_human', { sessionId, actor, action: 'session.take_over' })
+      await requireSessionConsent(deps, place, 'escalate_to_human', { sessionId, actor, action: 'session.take_over' })
       await speakAsOperator(sessionId, say('session.taken_over'), 'active', 'operator')
     },
     async giveBack(sessionId) {
@@ -70,7 +70,7 @@ export function createSessionTakeover(deps: TurnServices): SessionTakeover {
 
 type Act = { readonly sessionId: string; readonly actor: string; readonly action: string }
 
-async function requireConsent(
+async function requireSessionConsent(
   deps: {
     readonly connections: readonly GatewayConnection[]
     readonly db: Db
@@ -81,7 +81,7 @@ async function requireConsent(
   operation: ConsentOperation,
   { sessionId, actor, action }: Act,
 ): Promise<void> {
-  const consent = { [operation]: await isConsentGivenIn(deps.db, sessionId, operation) }
+  const consent = { [operation]: await haveAllParticipantsConsented(deps.db, sessionId, operation) }
   const decision = deps.consent(operation, {
     ...createConsentContext(findRoomConnection(deps, room), room.agent),
     consent,

@@ -70,7 +70,7 @@ export type TurnPauses = {
   readonly stoppedFor: () => Promise<{ readonly asked: AskedApproval; readonly waits: CollectedPauses } | undefined>
 }
 
-export function createPauses(
+export function createTurnPauses(
   deps: { readonly now: () => number; readonly newId: IdSource },
   ready: TurnContext,
   { runId, threadId, inReplyTo, ends, chain, rerun, isRerun }: PauseFacts,
@@ -87,7 +87,8 @@ export function createPauses(
   const addResumePayload = <Pause>({ resumeOf, ...draft }: Draft<Pause>) => {
     return { ...draft, resume: addChainToPayload({ ...reply, agent: resumeOf?.() ?? {} }, chain) }
   }
-  const resolvedPause = () => (ends === null ? null : { id: ends, ...outcome, metadata: { turn: ready.turn.id } })
+  const resolutionOfEndedPause = () =>
+    ends === null ? null : { id: ends, ...outcome, metadata: { turn: ready.turn.id } }
   const createExpiryTimers = (drafts: readonly Pick<NewPendingAction, 'id' | 'expiresInMs'>[]) =>
     drafts.map((draft) => createExpiryTimer(ready, expiryKinds.approval, draft.id, draft.expiresInMs))
   return {
@@ -113,12 +114,12 @@ export function createPauses(
       if (question === undefined) return undefined
       const { asked, draft, key } = await question
       const { resumeOf: _, ...action } = draft
-      const resume = addChainToPayload(addRerun({ ...reply, agent: {} }, rerun, key), chain)
+      const resume = addChainToPayload(addRerunToResumePayload({ ...reply, agent: {} }, rerun, key), chain)
       const waits = {
         actions: [{ ...action, resume }],
         requests: [],
         timers: createExpiryTimers([action]),
-        resolved: resolvedPause(),
+        resolved: resolutionOfEndedPause(),
       }
       return { asked, waits }
     },
@@ -145,7 +146,7 @@ export function createPauses(
         ...createExpiryTimers(actions),
         ...requests.map((draft) => createExpiryTimer(ready, expiryKinds.runtimeTool, draft.id, draft.expiresInMs ?? 0)),
       ],
-      resolved: resolvedPause(),
+      resolved: resolutionOfEndedPause(),
     }),
   }
 }
@@ -271,7 +272,7 @@ export type Rerun = { readonly beginning: Beginning; readonly decided: readonly 
 const field = 'gw:rerun'
 
 /** For what is stored with a question. */
-function addRerun(stored: JsonObject, { beginning, decided }: Rerun, key: string): JsonObject {
+function addRerunToResumePayload(stored: JsonObject, { beginning, decided }: Rerun, key: string): JsonObject {
   // Signals and decisions were read from rows.
   return { ...stored, [field]: toStorableJson({ beginning, decided, key }) as Json }
 }

@@ -13,7 +13,7 @@ import {
 } from '../db/turn-rows.ts'
 import type { Fields, JsonObject } from '../lib/json-value.ts'
 import type { AmbientRecord } from '../sessions/ambient-context.ts'
-import { toAmbientEntry } from '../sessions/transcript.ts'
+import { ambientMessageEnvelope } from '../sessions/transcript.ts'
 
 /** What admission says of a message. */
 export type Admission = AccessBasis &
@@ -69,7 +69,7 @@ export function planTurn(lane: HeldLane, admissions: ReadonlyMap<string, Admissi
   if (lane.messages.length === 0) return { kind: 'empty' }
   const first = lane.messages.find((row) => row.event === 'new')
   if (first?.continuesTurn === true) return planRetriedTurn(lane, admissions, first)
-  const { entries, dispositions } = absorbEdits(lane.messages)
+  const { entries, dispositions } = mergeEditsIntoWaitingMessages(lane.messages)
   const group: Absorbed[] = []
   let principal = ''
   let challenged: Absorbed | undefined
@@ -109,7 +109,7 @@ function planRetriedTurn(
   { parentTurn }: WaitingMessage,
 ): TurnPlan {
   const rows = lane.messages.filter((row) => row.continuesTurn && row.parentTurn === parentTurn)
-  const { entries } = absorbEdits(rows)
+  const { entries } = mergeEditsIntoWaitingMessages(rows)
   const decided = entries.map(({ row }) => admissions.get(row.id) ?? noDecision)
   const refusal = decided.find((admission) => admission.kind !== 'admitted')
   const principal = decided.find((admission) => admission.kind === 'admitted')?.principal ?? ''
@@ -160,7 +160,7 @@ function toAmbientRecord(
 ): AmbientRecord | null {
   if (memory === null) return null
   const { maxBytes, ...kept } = memory
-  const envelope = toAmbientEntry(row.editOf === null ? message : { ...message, id: row.editOf })
+  const envelope = ambientMessageEnvelope(row.editOf === null ? message : { ...message, id: row.editOf })
   const bytes = new TextEncoder().encode(JSON.stringify([envelope.content, envelope.payload])).length
   return bytes > maxBytes ? null : { ...kept, original: row.original?.id ?? null, envelope, bytes }
 }
@@ -171,7 +171,7 @@ function runsInOwnTurn(row: WaitingMessage): boolean {
 }
 
 /** Of what waits, in order, that which may join a turn that runs: the same rules as for a turn that begins. */
-export function listJoinable(
+export function listMessagesThatMayMerge(
   members: readonly Absorbed[],
   waiting: readonly Absorbed[],
   limits: MergeLimits,
@@ -209,11 +209,11 @@ export type Absorbed = {
 
 export type AbsorbedRows = { readonly entries: readonly Absorbed[]; readonly dispositions: Disposition[] }
 
-export function absorbEdits(rows: readonly WaitingMessage[]): AbsorbedRows {
+export function mergeEditsIntoWaitingMessages(rows: readonly WaitingMessage[]): AbsorbedRows {
   const entries = new Map<string, Absorbed>()
   const dispositions: Disposition[] = []
   for (const row of rows) {
-    const target = row.event === 'new' ? undefined : findWaitingTarget(entries, row)
+    const target = row.event === 'new' ? undefined : findWaitingOriginalOfEdit(entries, row)
     if (target === undefined) {
       // An edit that overtook its original speaks in its place.
       const parts = row.tombstone?.event === 'edit' ? row.tombstone.parts : null
@@ -235,7 +235,7 @@ export function absorbEdits(rows: readonly WaitingMessage[]): AbsorbedRows {
 }
 
 /** Only the author's own edit counts; another sender's is judged like an edit of a message that is gone. */
-function findWaitingTarget(entries: ReadonlyMap<string, Absorbed>, edit: WaitingMessage): Absorbed | undefined {
+function findWaitingOriginalOfEdit(entries: ReadonlyMap<string, Absorbed>, edit: WaitingMessage): Absorbed | undefined {
   for (const entry of entries.values()) {
     const isTarget = entry.row.event === 'new' && entry.row.messageId === edit.editOf
     if (isTarget && entry.row.subject === edit.subject && entry.row.agent === edit.agent) return entry

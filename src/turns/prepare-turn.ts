@@ -4,7 +4,7 @@
 import { createStepLog } from '../agents/steps.ts'
 import type { Observer } from '../contract/gateway-events.ts'
 import { formatAddress, type NormalizedMessage } from '../contract/index.ts'
-import { withoutChainVisits } from '../db/call-chains.ts'
+import { createDbWithoutChainVisits } from '../db/call-chains.ts'
 import type { Db } from '../db/client.ts'
 import { listGivenConsents } from '../db/consents.ts'
 import type { TurnPast } from '../db/journal.ts'
@@ -22,21 +22,26 @@ import {
   type WaitingMessage,
   type WaitingSignal,
 } from '../db/turn-rows.ts'
-import { listWaitingMessages, openTurn, repairLane, resumeTurn } from '../db/turns.ts'
+import { listWaitingMessages, openTurn, recountLanePending, resumeTurn } from '../db/turns.ts'
 import { type ConsentPolicy, createConsentContext } from '../identity/consent.ts'
 import { readdressMessage } from '../identity/evidence.ts'
 import { parseChatCommand } from '../inbound/chat-command.ts'
 import { type IdSource, newTraceId } from '../lib/ids.ts'
 import type { JsonObject, Log } from '../lib/index.ts'
 import { findReachedLimit, isDirectMessage, replyLimit } from '../outbound/reply-limits.ts'
-import { type AdmissionServices, admitWaitingMessages, chooseAmbientRecall, forgetDeletedAmbient } from './admit.ts'
+import {
+  type AdmissionServices,
+  admitWaitingMessages,
+  chooseAmbientRecall,
+  deletedAmbientMessageField,
+} from './admit.ts'
 import { controlNames } from './chat-commands.ts'
 import type { GatewayConnection } from './gateway-connection.ts'
 import { turnDeadlineMs } from './leases.ts'
 import { readStoredRerun } from './pauses.ts'
-import { type Absorbed, absorbEdits, planTurn, type TurnPlan } from './plan-turn.ts'
+import { type Absorbed, mergeEditsIntoWaitingMessages, planTurn, type TurnPlan } from './plan-turn.ts'
 import type { TurnServices } from './services.ts'
-import { newlyOpened, type TurnContext } from './turn-context.ts'
+import { createNewlyOpenedTurn, type TurnContext } from './turn-context.ts'
 import type { TurnPolicy } from './turn-policy.ts'
 
 export async function prepareTurn(
@@ -46,12 +51,12 @@ export async function prepareTurn(
 ): Promise<TurnContext | undefined> {
   const lane = { ...held, messages: addressMessagesToAgent(at, held.agent, held.messages) }
   if (lane.openTurn !== null) return resumeOpenTurn(deps, at, lane, lane.openTurn)
-  if (lane.signal !== null) return openForSignal(deps, at, lane, lane.signal)
+  if (lane.signal !== null) return openTurnForSignal(deps, at, lane, lane.signal)
   const decided = await admitWaitingMessages(deps, at, lane)
   const plan = planTurn(lane, decided, deps.turnPolicy.merge)
   switch (plan.kind) {
     case 'empty':
-      if (await repairLane(deps.db, lane)) {
+      if (await recountLanePending(deps.db, lane)) {
         const { connection, conversationId: conversation } = lane
         deps.log.error('lane_drift_repaired', { connection, conversation })
       }
@@ -61,9 +66,9 @@ export async function prepareTurn(
     case 'run': {
       const isLimited = at.adapter.capabilities.replyLimits !== undefined
       const reached = isLimited ? await findReachedLimit(deps, at, lane, plan.members, decided) : undefined
-      if (reached === undefined) return openForMessages(deps, at, lane, plan, decided)
+      if (reached === undefined) return openTurnForMessages(deps, at, lane, plan, decided)
       const entry = plan.members.at(-1)
-      const ended = toUnansweredDispositions(plan.members, decided, reached.rule)
+      const ended = replyLimitDispositions(plan.members, decided, reached.rule)
       if (entry === undefined || !reached.isNews || !isDirectMessage(entry.message))
         return endWithoutTurn(deps, lane, [...plan.dispositions, ...ended])
       // Of several messages the last one is told; access-challenge.ts finds the limit again.
@@ -77,7 +82,7 @@ export async function prepareTurn(
       )
     }
     case 'amend':
-      return openForMessages(deps, at, lane, plan, decided)
+      return openTurnForMessages(deps, at, lane, plan, decided)
     case 'access_challenge':
       return openAccessChallenge(deps, at, lane, plan, decided)
   }
@@ -89,15 +94,11 @@ async function endWithoutTurn(
   lane: HeldLane,
   dispositions: readonly Disposition[],
 ): Promise<undefined> {
-  if (await openTurn(deps.db, lane, null, dispositions)) notifyOfSkipped(deps, lane, dispositions)
+  if (await openTurn(deps.db, lane, null, dispositions)) notifyOfRefusedMessages(deps, lane, dispositions)
 }
 
 /** Silence is all that ends an exchange of machines: only the operator is told, and a person in private, once. */
-function toUnansweredDispositions(
-  members: readonly Absorbed[],
-  decided: Decided,
-  rule: string,
-): readonly Disposition[] {
+function replyLimitDispositions(members: readonly Absorbed[], decided: Decided, rule: string): readonly Disposition[] {
   return members.flatMap(({ row, edits }) =>
     [row, ...edits].map(({ id }): Disposition => {
       const { subject, evidence } = decided.get(id) ?? noAccessBasis
@@ -146,7 +147,7 @@ async function resumeOpenTurn(
 
 /** Those it began with, and those that joined it on the way. */
 export function splitMembersAndJoined(rows: readonly WaitingMessage[]): Pick<TurnContext, 'members' | 'joined'> {
-  const { entries } = absorbEdits(rows.filter((row) => row.joinedAtPoll === null))
+  const { entries } = mergeEditsIntoWaitingMessages(rows.filter((row) => row.joinedAtPoll === null))
   const joined = new Map<number, Absorbed[]>()
   for (const row of rows) {
     if (row.joinedAtPoll === null) continue
@@ -167,7 +168,7 @@ async function findChangeSinceStart(
   const { lane, at, turn, members, joined } = ready
   if (past.isErased) return 'erased'
   const messages = lane.messages.filter((row) => row.event === 'new')
-  const decided = await admitWaitingMessages({ ...deps, db: withoutChainVisits(deps.db) }, at, {
+  const decided = await admitWaitingMessages({ ...deps, db: createDbWithoutChainVisits(deps.db) }, at, {
     messages,
     agent: lane.agent,
     takesPart: true,
@@ -187,7 +188,7 @@ async function isRunStopped(deps: { readonly db: Db }, turn: OpenTurn): Promise<
   return news !== undefined && news.stoppedBy !== null
 }
 
-async function openForMessages(
+async function openTurnForMessages(
   deps: TurnServices,
   at: GatewayConnection,
   lane: HeldLane,
@@ -210,7 +211,7 @@ async function openForMessages(
     kind,
     isRotated,
     ...(lead !== undefined && kind === 'messages' ? chooseAmbientRecall(at, lead, isRotated) : {}),
-    ...(plan.kind === 'amend' ? forgetDeletedAmbient(plan.edit) : {}),
+    ...(plan.kind === 'amend' ? deletedAmbientMessageField(plan.edit) : {}),
     parentTurn: lead?.parentTurn ?? null,
     continuesTurn: lead?.continuesTurn ?? false,
     isHung: lead?.isHung ?? false,
@@ -224,11 +225,11 @@ async function openForMessages(
     taskId: lead?.taskId ?? null,
   })
   if (!(await openTurn(deps.db, lane, turn, plan.dispositions))) return undefined
-  notifyOfSkipped(deps, lane, plan.dispositions)
+  notifyOfRefusedMessages(deps, lane, plan.dispositions)
   const past = turn.continuesTurn ? await deps.journal.past(turn.id) : undefined
   const admission = lead === undefined ? undefined : decided.get(lead.id)
   return {
-    ...newlyOpened(deps, at, lane, turn, past),
+    ...createNewlyOpenedTurn(deps, at, lane, turn, past),
     ...taken,
     edit: plan.kind === 'amend' ? plan.edit : null,
     isFirst: turn.history === null,
@@ -274,11 +275,11 @@ async function openAccessChallenge(
     taskId: row.taskId,
   }
   if (!(await openTurn(deps.db, lane, turn, dispositions))) return undefined
-  notifyOfSkipped(deps, lane, dispositions)
-  return { ...newlyOpened(deps, at, lane, turn), members: [entry] }
+  notifyOfRefusedMessages(deps, lane, dispositions)
+  return { ...createNewlyOpenedTurn(deps, at, lane, turn), members: [entry] }
 }
 
-async function openForSignal(
+async function openTurnForSignal(
   deps: TurnServices,
   at: GatewayConnection,
   lane: HeldLane,
@@ -290,26 +291,26 @@ async function openForSignal(
     isRotated: false,
     parentTurn: again,
     continuesTurn: again !== null,
-    principal: readSignalText(signal, 'principal'),
+    principal: readPausedRunField(signal, 'principal'),
     runId: null,
     traceId: newTraceId(deps),
     replyTo: null,
     members: [],
     signalId: signal.id,
-    resumes: readSignalText(signal, 'turn'),
+    resumes: readPausedRunField(signal, 'turn'),
     // A timer may go off long after its task was over; what comes of it is told like anything else.
     taskId: isPauseEndSignal(signal) ? signal.taskId : null,
   })
   if (!(await openTurn(deps.db, lane, turn, []))) return undefined
   const past = again === null ? undefined : await deps.journal.past(turn.id)
-  return { ...newlyOpened(deps, at, useReplyToOfPause(lane, signal), turn, past), signal }
+  return { ...createNewlyOpenedTurn(deps, at, useReplyToOfPause(lane, signal), turn, past), signal }
 }
 
 /** The turn whose journal a decision goes on with; null: its agent has noted itself where it stood. */
 async function findRerunTurn(deps: { readonly db: Db }, lane: HeldLane, signal: WaitingSignal): Promise<string | null> {
   if (!isApprovalEndSignal(signal)) return null
   const asked = await loadPendingAction(deps.db, lane.tenant, String(signal.payload['id'] ?? ''))
-  return readStoredRerun(asked?.resume ?? null) === undefined ? null : readSignalText(signal, 'turn')
+  return readStoredRerun(asked?.resume ?? null) === undefined ? null : readPausedRunField(signal, 'turn')
 }
 
 type TurnSeed = Omit<
@@ -342,13 +343,14 @@ async function createNewTurn(
     sessionId: kept ?? deps.newId(),
     isNewSession: kept === null,
     history: chooseHistoryView(deps, at, seed, kept === null),
-    keeping: kept === null ? await decideRetention(deps, at, { principal: seed.principal, agent: lane.agent }) : null,
+    keeping:
+      kept === null ? await decideSessionRetention(deps, at, { principal: seed.principal, agent: lane.agent }) : null,
     deadlineMs: turnDeadlineMs(deps.turnPolicy, seed),
   }
 }
 
 /** Whether a session that begins may be kept, decided once and stored with it. */
-async function decideRetention(
+async function decideSessionRetention(
   deps: SessionDeps,
   at: GatewayConnection,
   { principal, agent }: { readonly principal: string | null; readonly agent: string },
@@ -390,12 +392,12 @@ function useReplyToOfPause(lane: HeldLane, signal: WaitingSignal | null): HeldLa
 }
 
 /** Facts of the run that waited. A plain timer belongs to no person: what it carries is the agent's own. */
-function readSignalText(signal: WaitingSignal, key: 'principal' | 'turn'): string | null {
+function readPausedRunField(signal: WaitingSignal, key: 'principal' | 'turn'): string | null {
   const value = isPauseEndSignal(signal) ? signal.payload[key] : undefined
   return typeof value === 'string' && value !== '' ? value : null
 }
 
-function notifyOfSkipped(
+function notifyOfRefusedMessages(
   deps: { readonly log: Log; readonly notify: Observer },
   lane: HeldLane,
   dispositions: readonly Disposition[],

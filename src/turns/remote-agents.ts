@@ -5,7 +5,13 @@ import { type CallerContext, callerContextSchema } from '../contract/caller.ts'
 import { type NormalizedMessage, parseAddress } from '../contract/index.ts'
 import type { JournalStore } from '../db/journal.ts'
 import type { Attestor } from '../identity/attestor.ts'
-import { type AgentChain, callerHeaders, nextAgentChain, nextHop, startCallerContext } from '../identity/call-chain.ts'
+import {
+  type AgentChain,
+  callerHeaders,
+  createNextCallChain,
+  nextAgentChain,
+  startCallerContext,
+} from '../identity/call-chain.ts'
 import { readJrd } from '../identity/webfinger.ts'
 import type { Fields, JsonObject } from '../lib/json-value.ts'
 import type { SafeFetch } from '../lib/safe-fetch-port.ts'
@@ -66,7 +72,7 @@ async function resolveNextHop(
   if (!next.ok) return { ok: false, code: next.code }
   // A peer that counts lower does not make the chain shorter.
   const chain_depth = Math.max(caller.chain_depth, next.chain.hop - 1)
-  const hop = nextHop({ ...caller, chain_depth }, { agent, host: await host() })
+  const hop = createNextCallChain({ ...caller, chain_depth }, { agent, host: await host() })
   return hop === undefined
     ? { ok: false, code: 'gw:hop_limit' }
     : { ok: true, headers: callerHeaders(hop), chain: { ...next.chain } }
@@ -112,7 +118,7 @@ export type TurnChain = {
 const key = 'gw:chain'
 
 /** `lead`: the message that the turn began with. */
-export function createTurnChain(
+export function agentChainOfTurn(
   lead: Pick<NormalizedMessage, 'channel' | 'recipient_capabilities'> | undefined,
   carried: TurnChain | undefined,
 ): TurnChain {
@@ -174,7 +180,7 @@ export async function cancelRemoteTasks(
   const signal = AbortSignal.any([context.signal, AbortSignal.timeout(patienceMs)])
   await Promise.all(
     calls.map(async ({ prefix, opened, asked }) => {
-      const agent = deps.agents.get(readAskedAgent(prefix) ?? lane.agent)
+      const agent = deps.agents.get(askedAgentOfStepPrefix(prefix) ?? lane.agent)
       if (agent?.cancelRemote === undefined) return
       const position = { agent: agent.slug, chain: context.chain, root: turn.id }
       const { fetch, guarded, next } = createRemoteAgentCaller(deps, context.lease, position)
@@ -210,6 +216,6 @@ function readStepPrefix(step: string): string {
 }
 
 /** The last one that was asked on the way; undefined: the turn's own. */
-function readAskedAgent(prefix: string): string | undefined {
+function askedAgentOfStepPrefix(prefix: string): string | undefined {
   return prefix === '' ? undefined : prefix.split('/').at(-2)?.split(':')[0]
 }

@@ -18,11 +18,15 @@ export type ReadAgain =
 
 type ReadDeps = { readonly validation: Extract<ValidationScope, { from: 'adapter' }>; readonly log: Log }
 
-export async function normalizeAgain(deps: ReadDeps, at: GatewayConnection, member: StoredMember): Promise<ReadAgain> {
+export async function normalizeStoredMessageAgain(
+  deps: ReadDeps,
+  at: GatewayConnection,
+  member: StoredMember,
+): Promise<ReadAgain> {
   const { message, replyTo, raw } = member
   if (raw === null && message === null) throw contentErasedError()
   const stored = message === null || replyTo === null ? undefined : { ...member, message, replyTo }
-  const today = raw === null ? undefined : await normalizeRawBlob(deps, at, member, raw)
+  const today = raw === null ? undefined : await normalizeRawMessageAgain(deps, at, member, raw)
   if (stored === undefined) {
     if (today !== undefined) return today
     throw new GatewayError('conflict', '[replay] this channel cannot read a stored original again; nothing can be run')
@@ -38,7 +42,7 @@ export async function normalizeAgain(deps: ReadDeps, at: GatewayConnection, memb
     : { kind: 'message', row: stored, note: 'its original was kept without some of its content' }
 }
 
-async function normalizeRawBlob(
+async function normalizeRawMessageAgain(
   deps: ReadDeps,
   at: GatewayConnection,
   member: StoredMember,
@@ -129,12 +133,12 @@ export type Account = {
 /** Beyond this a difference is shown as everything out, everything in. */
 const maxLines = 2_000
 
-export function describeAccount({ outcome, reason, calls, timers }: Account): readonly string[] {
+export function describeReplayOutcome({ outcome, reason, calls, timers }: Account): readonly string[] {
   return [
     reason === null ? outcome : `${outcome}(${reason})`,
     ...calls.flatMap(({ purpose, primary, call }, index) => [
       `call ${index + 1}, ${purpose}${primary ? '' : ', beside the answer'}`,
-      ...fieldLines(call, '  '),
+      ...formatJsonFieldLines(call, '  '),
     ]),
     ...timers.map((name) => `timer ${name}`),
   ]
@@ -144,7 +148,7 @@ export function describeAccount({ outcome, reason, calls, timers }: Account): re
 export function diffLines(before: readonly string[], after: readonly string[]): readonly string[] {
   if (before.length > maxLines || after.length > maxLines)
     return [...before.map((line) => `-${line}`), ...after.map((line) => `+${line}`)]
-  const common = computeCommonLengths(before, after)
+  const common = longestCommonSubsequenceTable(before, after)
   const lines: string[] = []
   let old = 0
   let now = 0
@@ -155,7 +159,7 @@ export function diffLines(before: readonly string[], after: readonly string[]): 
       now += 1
     } else if (
       now >= after.length ||
-      (old < before.length && lengthAt(common, old + 1, now) >= lengthAt(common, old, now + 1))
+      (old < before.length && commonLengthAt(common, old + 1, now) >= commonLengthAt(common, old, now + 1))
     ) {
       lines.push(`-${before[old]}`)
       old += 1
@@ -176,13 +180,13 @@ export function formatSortedJson(value: unknown): string {
   )
 }
 
-function fieldLines(value: Json, indent: string): readonly string[] {
+function formatJsonFieldLines(value: Json, indent: string): readonly string[] {
   if (typeof value !== 'object' || value === null) return formatScalarLines('', value, indent)
   return Object.entries(value)
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
     .flatMap(([key, field]) =>
       typeof field === 'object' && field !== null
-        ? [`${indent}${key}:`, ...fieldLines(field, `${indent}  `)]
+        ? [`${indent}${key}:`, ...formatJsonFieldLines(field, `${indent}  `)]
         : formatScalarLines(`${key}: `, field, indent),
     )
 }
@@ -193,7 +197,7 @@ function formatScalarLines(label: string, value: Json, indent: string): readonly
 }
 
 /** Length of the longest common rest of both, from each pair of places on. */
-function computeCommonLengths(before: readonly string[], after: readonly string[]): readonly Uint16Array[] {
+function longestCommonSubsequenceTable(before: readonly string[], after: readonly string[]): readonly Uint16Array[] {
   const rows = Array.from({ length: before.length + 1 }, () => new Uint16Array(after.length + 1))
   for (let old = before.length - 1; old >= 0; old -= 1) {
     for (let now = after.length - 1; now >= 0; now -= 1) {
@@ -201,13 +205,13 @@ function computeCommonLengths(before: readonly string[], after: readonly string[
       if (row === undefined) continue
       row[now] =
         before[old] === after[now]
-          ? lengthAt(rows, old + 1, now + 1) + 1
-          : Math.max(lengthAt(rows, old + 1, now), lengthAt(rows, old, now + 1))
+          ? commonLengthAt(rows, old + 1, now + 1) + 1
+          : Math.max(commonLengthAt(rows, old + 1, now), commonLengthAt(rows, old, now + 1))
     }
   }
   return rows
 }
 
-function lengthAt(rows: readonly Uint16Array[], old: number, now: number): number {
+function commonLengthAt(rows: readonly Uint16Array[], old: number, now: number): number {
   return rows[old]?.[now] ?? 0
 }

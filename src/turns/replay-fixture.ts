@@ -24,13 +24,13 @@ export type Fixture = {
   readonly sent: readonly SentCall[]
 }
 
-export function cleanFixture(stored: Stored, wish: Exclude<FixtureRequest, 'none'>): Fixture {
+export function createAnonymizedFixture(stored: Stored, wish: Exclude<FixtureRequest, 'none'>): Fixture {
   const names = createPseudonyms(wish === 'with_text')
   const messages = stored.members.flatMap(({ message }) => (message === null ? [] : [message]))
   const history = stored.history.map(toHistoricalMessage).filter((turn) => turn !== undefined)
   // First every person is given a name, then texts are cleaned: a name may be said before its bearer speaks.
-  for (const { sender } of [...history, ...messages]) registerSender(names, sender)
-  for (const message of messages) registerMessage(names, message)
+  for (const { sender } of [...history, ...messages]) registerSenderPseudonyms(names, sender)
+  for (const message of messages) registerMessagePseudonyms(names, message)
   return {
     v: 1,
     channel: stored.connection.split('/')[0] ?? '',
@@ -46,7 +46,10 @@ export function cleanFixture(stored: Stored, wish: Exclude<FixtureRequest, 'none
   }
 }
 
-function registerSender(names: Pseudonyms, { address, display_name, profile, identities = [] }: Sender): void {
+function registerSenderPseudonyms(
+  names: Pseudonyms,
+  { address, display_name, profile, identities = [] }: Sender,
+): void {
   const person = names.person(address)
   const aliases = [
     display_name,
@@ -59,7 +62,7 @@ function registerSender(names: Pseudonyms, { address, display_name, profile, ide
   for (const alias of aliases) names.alias(alias, person)
 }
 
-function registerMessage(names: Pseudonyms, { id, thread_id, sender, channel }: StoredMessage): void {
+function registerMessagePseudonyms(names: Pseudonyms, { id, thread_id, sender, channel }: StoredMessage): void {
   names.alias(channel?.sender_id, names.person(sender.address))
   for (const mention of channel?.mentions ?? []) names.person(mention.subject ?? mention.text)
   names.id('conversation', channel?.external_conversation_id ?? thread_id)
@@ -79,7 +82,7 @@ function anonymizeMessage(names: Pseudonyms, agent: string, message: StoredMessa
     received_via,
     received_at,
     raw: null,
-    ...(message.channel === undefined ? {} : { channel: cleanChannel(names, sender, message.channel) }),
+    ...(message.channel === undefined ? {} : { channel: anonymizeChannelContext(names, sender, message.channel) }),
   }
 }
 
@@ -118,7 +121,7 @@ function anonymizeSender(names: Pseudonyms, agent: string, sender: Sender): Send
   })
 }
 
-function cleanChannel(
+function anonymizeChannelContext(
   names: Pseudonyms,
   sender: Sender,
   channel: NonNullable<StoredMessage['channel']>,
@@ -160,7 +163,10 @@ function anonymizeParts(names: Pseudonyms, parts: readonly Part[]): Part[] {
 function anonymizePart(names: Pseudonyms, part: KnownPart): Part {
   switch (part.kind) {
     case 'text':
-      return { ...part, content: part.mime === 'text/html' ? cleanHtml(names, part.content) : names.text(part.content) }
+      return {
+        ...part,
+        content: part.mime === 'text/html' ? anonymizeHtml(names, part.content) : names.text(part.content),
+      }
     case 'file':
     case 'artifact':
       return {
@@ -180,7 +186,7 @@ function anonymizePart(names: Pseudonyms, part: KnownPart): Part {
 }
 
 /** Tags keep their names and lose their attributes, which may hold links and addresses. */
-function cleanHtml(names: Pseudonyms, html: string): string {
+function anonymizeHtml(names: Pseudonyms, html: string): string {
   return html
     .split(/(<[^>]*>)/)
     .map((bit) => (bit.startsWith('<') ? bit.replace(/^<(\/?)(\w+)[^>]*>$/, '<$1$2>') : names.text(bit)))
@@ -214,18 +220,18 @@ function createPseudonyms(keepsText: boolean): Pseudonyms {
     known.set(value, `${kind}-${number}`)
     return `${kind}-${number}`
   }
-  const replaceInText = (value: string): string => {
+  const anonymizeText = (value: string): string => {
     const exact = known.get(value)
     if (exact !== undefined) return exact
     return keepsText ? replaceNames(known, redactSecretText(value)) : replaceByFiller(value)
   }
-  const replaceInJson = (value: Json): Json => {
-    if (typeof value === 'string') return replaceInText(value)
+  const anonymizeJson = (value: Json): Json => {
+    if (typeof value === 'string') return anonymizeText(value)
     if (typeof value === 'number') return isIdentifyingNumber(known, value) ? 1_000_000 : value
-    if (Array.isArray(value)) return value.map(replaceInJson)
+    if (Array.isArray(value)) return value.map(anonymizeJson)
     if (typeof value !== 'object' || value === null) return value
     return Object.fromEntries(
-      Object.entries(value).map(([key, field]) => [known.get(key) ?? key, replaceInJson(field)]),
+      Object.entries(value).map(([key, field]) => [known.get(key) ?? key, anonymizeJson(field)]),
     )
   }
   return {
@@ -237,8 +243,8 @@ function createPseudonyms(keepsText: boolean): Pseudonyms {
         if (word.length >= shortestName && !known.has(word)) known.set(word, standIn)
     },
     id: numberedPseudonym,
-    text: replaceInText,
-    json: replaceInJson,
+    text: anonymizeText,
+    json: anonymizeJson,
   }
 }
 

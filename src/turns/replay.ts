@@ -4,9 +4,9 @@
 import { createStepLog, type StepLog } from '../agents/steps.ts'
 import { noMeter } from '../contract/metrics.ts'
 import type { ValidationScope } from '../contract/validate-message.ts'
-import { withoutChainVisits } from '../db/call-chains.ts'
+import { createDbWithoutChainVisits } from '../db/call-chains.ts'
 import type { JournalStore, RecordedStep } from '../db/journal.ts'
-import { createReplayDb, findReplay, type Stored } from '../db/replay.ts'
+import { createReplayDb, findStoredTurnForReplay, type Stored } from '../db/replay.ts'
 import type { HeldLane, OpenTurn, TurnEnd, WaitingMessage } from '../db/turn-rows.ts'
 import { GatewayError, isGatewayError } from '../lib/errors.ts'
 import type { IdSource } from '../lib/ids.ts'
@@ -16,9 +16,15 @@ import type { GatewayConnection } from './gateway-connection.ts'
 import type { Lease } from './leases.ts'
 import { type Admission, planTurn, type TurnPlan } from './plan-turn.ts'
 import { addressMessagesToAgent } from './prepare-turn.ts'
-import { type Account, describeAccount, diffLines, formatSortedJson, normalizeAgain } from './replay-diff.ts'
-import { cleanFixture, type Fixture, type FixtureRequest } from './replay-fixture.ts'
-import { createTurnErrors } from './run-log.ts'
+import {
+  type Account,
+  describeReplayOutcome,
+  diffLines,
+  formatSortedJson,
+  normalizeStoredMessageAgain,
+} from './replay-diff.ts'
+import { createAnonymizedFixture, type Fixture, type FixtureRequest } from './replay-fixture.ts'
+import { createTurnErrorReporter } from './run-log.ts'
 import { runAgent } from './run-turn.ts'
 import type { TurnServices } from './services.ts'
 import type { TurnContext } from './turn-context.ts'
@@ -42,12 +48,12 @@ export type ReplayReport = {
 }
 
 export async function replay(deps: ReplayServices, id: string, { fixture }: ReplayRequest): Promise<ReplayReport> {
-  const stored = await findReplay(deps.db, id, deps.turnPolicy.historyHead, deps.turnPolicy.historyTail)
+  const stored = await findStoredTurnForReplay(deps.db, id, deps.turnPolicy.historyHead, deps.turnPolicy.historyTail)
   if (stored === undefined)
     throw new GatewayError('not_found', '[replay] no stored message, turn or delivery has this id')
   const at = findReplayConnection(deps, stored)
   requireAgentTurn(stored)
-  const before = replayAccount(stored)
+  const before = recordedOutcomeOfTurn(stored)
   const { today, steps, notes } = await runTurnAgain(deps, at, stored)
   return {
     turnId: stored.turn?.id ?? null,
@@ -55,12 +61,12 @@ export async function replay(deps: ReplayServices, id: string, { fixture }: Repl
     connection: stored.connection,
     agent: stored.agent,
     isSame: formatSortedJson(before) === formatSortedJson(today),
-    diff: diffLines(describeAccount(before), describeAccount(today)),
+    diff: diffLines(describeReplayOutcome(before), describeReplayOutcome(today)),
     before,
     today,
     steps,
     notes,
-    ...(fixture === 'none' ? {} : { fixture: cleanFixture(stored, fixture) }),
+    ...(fixture === 'none' ? {} : { fixture: createAnonymizedFixture(stored, fixture) }),
   }
 }
 
@@ -86,7 +92,7 @@ function requireAgentTurn({ turn }: Stored): void {
 }
 
 /** What came of it, in the words the replay uses: what the vendor did with the answer is not the agent's doing. */
-function replayAccount({ turn, members, calls, timers }: Stored): Account {
+function recordedOutcomeOfTurn({ turn, members, calls, timers }: Stored): Account {
   const sent = { calls, timers }
   // In an access challenge no agent ran, and what was said was the gateway's.
   if (turn === null || turn.kind === 'access_challenge') {
@@ -184,7 +190,7 @@ async function runTurnAgain(deps: ReplayServices, at: GatewayConnection, stored:
     ...deps,
     journal: recorded.journal,
     transcripts: {
-      window: async (_, { around }) => listLastAmbient(stored.history, around),
+      window: async (_, { around }) => omitEarlierAmbientMessages(stored.history, around),
       // What the session holds today is what came of the turn, and not what it began with.
       sharedState: async () => undefined,
     },
@@ -200,19 +206,19 @@ async function runTurnAgain(deps: ReplayServices, at: GatewayConnection, stored:
   // What finishes a growing reply may be written otherwise than what stands alone.
   const live = stored.hasLive ? { live: { clientId: '', text: '' } } : {}
   const ready = { ...prepared.ready, ...live, steps: () => recorded.log }
-  const today = await runAndAccount(safeDeps, ready, stop.signal)
+  const today = await runTurnForReplayOutcome(safeDeps, ready, stop.signal)
   return { today, steps: recorded.report(), notes: prepared.notes }
 }
 
 /** All ambient context is there; the run was shown the last of it. */
-function listLastAmbient(history: Stored['history'], around: number): Stored['history'] {
+function omitEarlierAmbientMessages(history: Stored['history'], around: number): Stored['history'] {
   const isAmbientEnvelope = ({ metadata }: Stored['history'][number]): boolean => metadata['ambient'] === true
   const shown = new Set(history.filter(isAmbientEnvelope).slice(-around || history.length))
   return history.filter((line) => !isAmbientEnvelope(line) || shown.has(line))
 }
 
 /** Its steps are those that were recorded. */
-function withoutPast(
+function emptyStepsAndJoinedMessages(
   { monotonicMs }: ReplayServices,
   turnId: string,
 ): Pick<TurnContext, 'startedAt' | 'joined' | 'steps' | 'journalTurn'> {
@@ -224,8 +230,8 @@ async function prepareTurnAgain(deps: ReplayServices, at: GatewayConnection, sto
   const notes: string[] = []
   const rows: WaitingMessage[] = []
   for (const member of stored.members) {
-    const read = await normalizeAgain(deps, at, member)
-    if (read.kind === 'rejected_event') return { ended: accountWithoutCalls(read.outcome, read.reason), notes }
+    const read = await normalizeStoredMessageAgain(deps, at, member)
+    if (read.kind === 'rejected_event') return { ended: outcomeWithoutCalls(read.outcome, read.reason), notes }
     if (read.note !== undefined) notes.push(`message ${member.id}: ${read.note}`)
     rows.push(read.row)
   }
@@ -233,13 +239,21 @@ async function prepareTurnAgain(deps: ReplayServices, at: GatewayConnection, sto
   if (stored.signal !== null) {
     const turn = createReplayTurn(deps, stored, lane, null)
     return {
-      ready: { lane, at, turn, ...withoutPast(deps, turn.id), members: [], signal: stored.signal, edit: null },
+      ready: {
+        lane,
+        at,
+        turn,
+        ...emptyStepsAndJoinedMessages(deps, turn.id),
+        members: [],
+        signal: stored.signal,
+        edit: null,
+      },
       notes,
     }
   }
-  const decided = await admitWaitingMessages({ ...deps, db: withoutChainVisits(deps.db) }, at, lane)
+  const decided = await admitWaitingMessages({ ...deps, db: createDbWithoutChainVisits(deps.db) }, at, lane)
   const plan = planTurn(lane, decided, deps.turnPolicy.merge)
-  if (plan.kind !== 'run') return { ended: accountWithoutRun(plan, decided), notes }
+  if (plan.kind !== 'run') return { ended: outcomeOfPlanWithoutRun(plan, decided), notes }
   const taken = plan.members.reduce((sum, member) => sum + 1 + member.edits.length, 0)
   if (taken < rows.length) notes.push(`today ${taken} of its ${rows.length} messages would share a turn`)
   const replyTo = plan.members.at(-1)?.row.replyTo ?? lane.replyTo
@@ -249,7 +263,7 @@ async function prepareTurnAgain(deps: ReplayServices, at: GatewayConnection, sto
       lane: { ...lane, replyTo },
       at,
       turn,
-      ...withoutPast(deps, turn.id),
+      ...emptyStepsAndJoinedMessages(deps, turn.id),
       members: [...plan.members],
       signal: null,
       edit: null,
@@ -259,30 +273,30 @@ async function prepareTurnAgain(deps: ReplayServices, at: GatewayConnection, sto
 }
 
 /** A plan that runs no agent: what would become of the message instead. */
-function accountWithoutRun(
+function outcomeOfPlanWithoutRun(
   plan: Exclude<TurnPlan, { kind: 'run' }>,
   decided: Awaited<ReturnType<typeof admitWaitingMessages>>,
 ): Account {
   switch (plan.kind) {
     case 'settle':
-      return accountWithoutCalls(plan.dispositions[0]?.state ?? 'refused', plan.dispositions[0]?.reason ?? null)
+      return outcomeWithoutCalls(plan.dispositions[0]?.state ?? 'refused', plan.dispositions[0]?.reason ?? null)
     case 'amend':
-      return accountWithoutCalls('merged', 'amendment')
+      return outcomeWithoutCalls('merged', 'amendment')
     case 'access_challenge':
-      return replayAccessChallenge(decided.get(plan.entry.row.id))
+      return outcomeOfAccessChallenge(decided.get(plan.entry.row.id))
     case 'empty':
       throw new GatewayError('conflict', '[replay] the messages of this turn are gone; there is nothing to run')
   }
 }
 
 /** What a sender without access is told is the gateway's word, not the agent's. */
-function replayAccessChallenge(admission: Admission | undefined): Account {
+function outcomeOfAccessChallenge(admission: Admission | undefined): Account {
   return admission?.kind === 'held'
-    ? accountWithoutCalls('held', 'pairing_required')
-    : accountWithoutCalls('refused', admission?.kind === 'refused' ? admission.reason : null)
+    ? outcomeWithoutCalls('held', 'pairing_required')
+    : outcomeWithoutCalls('refused', admission?.kind === 'refused' ? admission.reason : null)
 }
 
-async function runAndAccount(deps: TurnServices, ready: TurnContext, stop: AbortSignal): Promise<Account> {
+async function runTurnForReplayOutcome(deps: TurnServices, ready: TurnContext, stop: AbortSignal): Promise<Account> {
   // No other process wants this turn: the lease only carries the stop.
   const lease: Lease = {
     signal: stop,
@@ -291,7 +305,7 @@ async function runAndAccount(deps: TurnServices, ready: TurnContext, stop: Abort
     end: () => {},
     untilHeld: async () => {},
   }
-  const errors = createTurnErrors(deps, ready)
+  const errors = createTurnErrorReporter(deps, ready)
   try {
     const result = await runAgent(deps, ready, {
       lease,
@@ -299,15 +313,15 @@ async function runAndAccount(deps: TurnServices, ready: TurnContext, stop: Abort
       show() {},
       errors: () => errors,
     })
-    return turnEndAccount(await endAnsweredTurn(deps, ready, result, 0))
+    return outcomeOfTurnEnd(await endAnsweredTurn(deps, ready, result, 0))
   } catch (error) {
-    if (isGatewayError(error, 'replay_stopped')) return accountWithoutCalls('stopped', error.message)
+    if (isGatewayError(error, 'replay_stopped')) return outcomeWithoutCalls('stopped', error.message)
     if (isGatewayError(error, 'agent_unknown')) throw error
-    return turnEndAccount(await endDeadTurn(deps, ready, isGatewayError(error) ? error.code : 'agent_failed'))
+    return outcomeOfTurnEnd(await endDeadTurn(deps, ready, isGatewayError(error) ? error.code : 'agent_failed'))
   }
 }
 
-function turnEndAccount({ state, reason, calls, timers }: TurnEnd): Account {
+function outcomeOfTurnEnd({ state, reason, calls, timers }: TurnEnd): Account {
   return {
     outcome: state,
     reason,
@@ -316,7 +330,7 @@ function turnEndAccount({ state, reason, calls, timers }: TurnEnd): Account {
   }
 }
 
-function accountWithoutCalls(outcome: string, reason: string | null): Account {
+function outcomeWithoutCalls(outcome: string, reason: string | null): Account {
   return { outcome, reason, calls: [], timers: [] }
 }
 

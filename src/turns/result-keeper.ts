@@ -19,7 +19,7 @@ export type ResultKeeperDeps = {
   readonly leaseMs: number
 }
 
-export function createResultKeeper({ log, random, leaseMs }: ResultKeeperDeps): ResultKeeper {
+export function createResultWriteRetrier({ log, random, leaseMs }: ResultKeeperDeps): ResultKeeper {
   const over = new AbortController()
   const inHand = new Set<LogFields>()
   // Well within the time that others leave a holder to come back after an outage.
@@ -51,7 +51,7 @@ export function createResultKeeper({ log, random, leaseMs }: ResultKeeperDeps): 
 }
 
 /** Knows which results of one turn are still on their way: whatever ends the turn waits for them. */
-export function trackOpenResults(store: StoreWithRetry): {
+export function trackUnfinishedResultWrites(store: StoreWithRetry): {
   readonly store: StoreWithRetry
   readonly settled: () => Promise<void>
 } {

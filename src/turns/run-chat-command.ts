@@ -1,10 +1,10 @@
 // Runs a gateway command, in a conversation of its own beside the one it is about: no agent runs, the gateway answers.
 
-import { completeReply } from '../agents/reply.ts'
+import { normalizeAgentReply } from '../agents/reply.ts'
 import { writeCommand } from '../contract/capabilities.ts'
 import type { NormalizedResponse } from '../contract/index.ts'
 import type { Db } from '../db/client.ts'
-import { findBusyThread, type RunsAtAGlance, summarizeRuns } from '../db/runs.ts'
+import { findThreadWithActiveRun, type RunsAtAGlance, summarizeRuns } from '../db/runs.ts'
 import { type ControlCommand, parseChatCommand } from '../inbound/chat-command.ts'
 import { cleanName } from '../lib/clean-text.ts'
 import { GatewayError } from '../lib/errors.ts'
@@ -36,7 +36,7 @@ export async function runCommand(deps: TurnServices, ready: TurnContext): Promis
   const answer = await answerCommand(context)
   const { says, decision, actionId }: Partial<Reported> & Pick<Reported, 'says'> =
     typeof answer === 'string' ? { says: answer } : answer
-  const reply = completeReply(says, replyFields(ready))
+  const reply = normalizeAgentReply(says, replyFields(ready))
   const control = {
     about: command.name,
     ...(decision === undefined ? {} : { decision }),
@@ -68,7 +68,7 @@ async function readRunSummary(
   const code = /^[0-9a-f]{6,36}\b/i.exec(args)?.[0]?.toLowerCase() ?? null
   const isBusy = here !== undefined && (here.running !== null || here.paused.length > 0)
   if (isBusy && code === null) return here
-  const thread = await findBusyThread(deps.db, { conversationId, subject: row.subject, room, code })
+  const thread = await findThreadWithActiveRun(deps.db, { conversationId, subject: row.subject, room, code })
   return thread === undefined ? here : summarizeRuns(deps.db, thread, row.subject)
 }
 

@@ -8,7 +8,7 @@ import type { WaitNotice } from '../db/live.ts'
 import { openLiveReply, storeWaitNotice } from '../db/live.ts'
 import { appendRunEvents, cancelRun, interruptedBy, type RunNews, readRunUpdates } from '../db/runs.ts'
 import type { NewRunEvent, WaitingMessage } from '../db/turn-rows.ts'
-import { joinTurn, listWaitingMessages } from '../db/turns.ts'
+import { joinMessagesIntoTurn, listWaitingMessages } from '../db/turns.ts'
 import type { GatewayError } from '../lib/errors.ts'
 import type { IdSource } from '../lib/ids.ts'
 import type { JsonObject } from '../lib/json-value.ts'
@@ -17,7 +17,7 @@ import { partsText } from '../markdown/index.ts'
 import { renderCalls } from '../outbound/render.ts'
 import { userEnvelope } from '../sessions/transcript.ts'
 import { type AdmissionServices, admitWaitingMessages } from './admit.ts'
-import { type Absorbed, type Admission, listJoinable } from './plan-turn.ts'
+import { type Absorbed, type Admission, listMessagesThatMayMerge } from './plan-turn.ts'
 import { addressMessagesToAgent, startsNewSession, toNewMember } from './prepare-turn.ts'
 import { createRunRecorder, type RunRecorder } from './run-log.ts'
 import type { TurnServices } from './services.ts'
@@ -25,7 +25,7 @@ import { getRunId, isNewlyOpenedTurn, type TurnContext } from './turn-context.ts
 import type { TurnPolicy } from './turn-policy.ts'
 
 /** One query per round, for all runs of this process together. A run that is over before the first round costs nothing. */
-export function createRunWatch({ db, everyMs }: { readonly db: Db; readonly everyMs: number }): {
+export function createRunUpdateWatcher({ db, everyMs }: { readonly db: Db; readonly everyMs: number }): {
   readonly watch: TurnServices['watchRun']
   readonly stop: () => void
 } {
@@ -103,7 +103,7 @@ export function openRunControl(deps: TurnServices, ready: TurnContext): RunContr
   if (!isNewlyOpenedTurn(ready)) openRecorder()
   /** A message of the owner is worth more than the answer to their last one; another person's waits. */
   const interruptForOwnersMessage = async (): Promise<void> => {
-    if (stopping.signal.aborted || !(await hasOwnersMessage(deps, ready))) return
+    if (stopping.signal.aborted || !(await hasWaitingMessageOfRunOwner(deps, ready))) return
     const outcome = await cancelRun(deps.db, turn.id, interruptedBy)
     if (outcome?.kind === 'stopping') abortRunAsStopped(interruptedBy)
   }
@@ -113,7 +113,7 @@ export function openRunControl(deps: TurnServices, ready: TurnContext): RunContr
     if (stoppedBy !== null) abortRunAsStopped(stoppedBy)
     else if (hasWaiting && busy === 'interrupt') interruptForOwnersMessage().catch(() => {})
     else if (hasWaiting && busy !== 'interrupt') {
-      acknowledge ??= createReceiptNotifier(deps, ready, { busy, isMarking, emit: openRecorder().emit })
+      acknowledge ??= createWaitingMessageNotifier(deps, ready, { busy, isMarking, emit: openRecorder().emit })
       acknowledge()
     }
   })
@@ -157,7 +157,7 @@ export async function joinMessagesAsSteeringLine(
   const { members } = ready
   // What comes after this question in the journal was done and said without them: they would be answered by nothing.
   const isPast = ready.isRerun === true || ready.joined.size > 0 || ready.steps().isCatchingUp()
-  const joining = ready.joined.get(question) ?? (isPast ? [] : await joinWaitingMessages(deps, ready, question))
+  const joining = ready.joined.get(question) ?? (isPast ? [] : await joinOwnerMessagesIntoTurn(deps, ready, question))
   ready.joined.delete(question)
   if (joining.length === 0) return undefined
   const at = members.push(...joining) - joining.length
@@ -171,29 +171,29 @@ export async function joinMessagesAsSteeringLine(
   return { ...line, type: 'text', content, payload: {}, metadata }
 }
 
-async function joinWaitingMessages(
+async function joinOwnerMessagesIntoTurn(
   deps: TurnServices,
   ready: TurnContext,
   question: number,
 ): Promise<readonly Absorbed[]> {
   const { lane, turn, members } = ready
-  const { waiting, decided } = await listOwnersMessages(deps, ready)
-  const joining = listJoinable(
+  const { waiting, decided } = await listWaitingMessagesOfRunOwner(deps, ready)
+  const joining = listMessagesThatMayMerge(
     members,
     waiting.map((row) => ({ row, message: row.message, edits: [] })),
     deps.turnPolicy.merge,
   )
   if (joining.length === 0) return []
   const rows = joining.map(({ row }, ord) => toNewMember(row, ord, turn.principal, decided))
-  return (await joinTurn(deps.db, lane, turn.id, rows, question)) ? joining : []
+  return (await joinMessagesIntoTurn(deps.db, lane, turn.id, rows, question)) ? joining : []
 }
 
-async function hasOwnersMessage(deps: AdmissionServices, ready: TurnContext): Promise<boolean> {
-  return (await listOwnersMessages(deps, ready)).waiting.length > 0
+async function hasWaitingMessageOfRunOwner(deps: AdmissionServices, ready: TurnContext): Promise<boolean> {
+  return (await listWaitingMessagesOfRunOwner(deps, ready)).waiting.length > 0
 }
 
 /** Up to the first that is not theirs: order is kept, and each is admitted on its own. */
-async function listOwnersMessages(deps: AdmissionServices, { lane, turn, at }: TurnContext) {
+async function listWaitingMessagesOfRunOwner(deps: AdmissionServices, { lane, turn, at }: TurnContext) {
   if (turn.principal === null) return { waiting: [], messages: [], decided: new Map() }
   const messages = addressMessagesToAgent(at, lane.agent, await listWaitingMessages(deps.db, lane))
   const decided = await admitWaitingMessages(deps, at, { messages, agent: lane.agent, takesPart: true })
@@ -225,7 +225,7 @@ const firstOrdinal = 1_000
  * task for each, and clients that watch the run are told once. No answer, and no harm in a second mark after a take-over. A command that
  * starts afresh is answered by nothing else until the run is over: the sender of the first one is told in words, by a row of its own.
  */
-function createReceiptNotifier(
+function createWaitingMessageNotifier(
   deps: TurnServices,
   ready: TurnContext,
   how: { readonly busy: 'queue' | 'steer'; readonly isMarking: boolean; readonly emit: RunRecorder['emit'] },
@@ -235,8 +235,10 @@ function createReceiptNotifier(
   let notBefore = 0
   const { notice, text, own } = receiptKeys[how.busy]
   const acknowledgeOwnersMessages = async (): Promise<void> => {
-    const { waiting, messages, decided } = await listOwnersMessages(deps, ready)
-    const rotation = isRotationNotified ? undefined : messages.find((row) => isAdmittedRotation(deps, row, decided))
+    const { waiting, messages, decided } = await listWaitingMessagesOfRunOwner(deps, ready)
+    const rotation = isRotationNotified
+      ? undefined
+      : messages.find((row) => isAdmittedNewSessionCommand(deps, row, decided))
     const fresh = how.isMarking
       ? waiting.filter(({ id }) => !reported.has(id)).slice(0, maxReceipts - reported.size)
       : []
@@ -265,7 +267,7 @@ function createReceiptNotifier(
   }
 }
 
-function isAdmittedRotation(
+function isAdmittedNewSessionCommand(
   deps: { readonly turnPolicy: TurnPolicy },
   { id, event, message }: WaitingMessage,
   decided: ReadonlyMap<string, Admission>,

@@ -21,7 +21,7 @@ export function toPausedEnd({ actions, requests }: Pick<TurnEnd, 'actions' | 're
   return { ...naturalEnd, status, stopReason: status }
 }
 
-export function toRunEnd(result: ConversationResult, cause: StopCause | undefined): RunEnd {
+export function runEndFromLoopResult(result: ConversationResult, cause: StopCause | undefined): RunEnd {
   const { status, stop_reason } = result.run_outcome
   const ended =
     status === 'interrupted' && cause !== undefined ? runEndFromStopCause(cause) : { status, stopReason: stop_reason }
@@ -33,7 +33,7 @@ export function toRunEnd(result: ConversationResult, cause: StopCause | undefine
     summary: cloneAsJsonObject({
       turn_count: result.turn_count,
       tool_observability: result.tool_observability,
-      ...pickProviderFacts(result),
+      ...pickProviderMetadata(result),
       ...(result.failure === undefined ? {} : { failure_type: result.failure['type'] }),
     }),
   }
@@ -45,7 +45,7 @@ export function addAgentCallUsage(end: RunEnd, remoteCaller: readonly JsonObject
 }
 
 /** Opaque to us; kept so that a provider can be asked about it. */
-function pickProviderFacts({ request_metadata }: ConversationResult): JsonObject {
+function pickProviderMetadata({ request_metadata }: ConversationResult): JsonObject {
   const known = ['provider', 'model', 'answered_by', 'provider_response_id'].map(
     (key) => [key, request_metadata[key]] as const,
   )

@@ -138,7 +138,11 @@ function reportModelSwitch(
 }
 
 /** A tool that a client ran has its result, or will have none: its run goes on from here. */
-export function notifyResumed(deps: { readonly notify: Observer }, ready: TurnContext, { pause }: Signal): void {
+export function notifyToolRequestResumed(
+  deps: { readonly notify: Observer },
+  ready: TurnContext,
+  { pause }: Signal,
+): void {
   if (pause?.kind !== 'tool_request') return
   const fields = turnEventFields(ready)
   const payload = { request_id: pause.id, status: pause.status }
@@ -178,7 +182,7 @@ const passing = [
 
 type Deps = { readonly db: Db; readonly log: Log; readonly secretValues?: readonly string[]; readonly meter: Meter }
 
-export function createTurnErrors(deps: Deps, ready: TurnContext): TurnErrors {
+export function createTurnErrorReporter(deps: Deps, ready: TurnContext): TurnErrors {
   const known = new Set<unknown>()
   const watchers = new Set<string>()
   let count = 0

@@ -1,8 +1,8 @@
 // Runs the agent of a prepared turn with its context, to a reply, a pause or an error that says when to try again.
 
 import type { Agent, AgentContext, AgentReply, ClientToolReport } from '../agents/define-agent.ts'
-import { approvalQuestionReply, completeReply, type ReplyFacts, stoppedReply } from '../agents/reply.ts'
-import { createSteps, type Steps } from '../agents/steps.ts'
+import { approvalQuestionReply, normalizeAgentReply, type ReplyFacts, stoppedReply } from '../agents/reply.ts'
+import { createJournaledSteps, type Steps } from '../agents/steps.ts'
 import type { Envelope } from '../contract/gateway-events.ts'
 import type { NormalizedResponse } from '../contract/index.ts'
 import { containFiles } from '../contract/parts.ts'
@@ -22,28 +22,28 @@ import { resolveSpeaker } from './admit.ts'
 import { createTurnAgentCalls } from './agent-calls.ts'
 import { unknownAgentReply } from './chat-commands.ts'
 import { createTimedFetch, type Lease, openTurnSignal, runUntilAborted, turnDeadlineMs } from './leases.ts'
-import { createPauses, type Rerun, type TurnPauses } from './pauses.ts'
+import { createTurnPauses, type Rerun, type TurnPauses } from './pauses.ts'
 import { mergeMessages } from './plan-turn.ts'
 import { startsNewSession } from './prepare-turn.ts'
 import {
   addChainToPayload,
+  agentChainOfTurn,
   cancelRemoteTasks,
   createLeasedFetch,
   createRemoteAgentCaller,
-  createTurnChain,
   type TurnChain,
 } from './remote-agents.ts'
-import { trackOpenResults } from './result-keeper.ts'
+import { trackUnfinishedResultWrites } from './result-keeper.ts'
 import { runCommand } from './run-chat-command.ts'
 import { openRunControl, type RunControl } from './run-control.ts'
-import { addAgentCallUsage, naturalEnd, runEndFromStopCause, toPausedEnd, toRunEnd } from './run-end.ts'
-import { notifyResumed, notifyRunEvent, type TurnErrors } from './run-log.ts'
+import { addAgentCallUsage, naturalEnd, runEndFromLoopResult, runEndFromStopCause, toPausedEnd } from './run-end.ts'
+import { notifyRunEvent, notifyToolRequestResumed, type TurnErrors } from './run-log.ts'
 import type { TurnServices } from './services.ts'
 import { createTurnState } from './shared-state.ts'
 import { fetchAncestors, fetchReferencedMessages } from './thread-ancestors.ts'
-import { messagesCame, resolveTrigger, restoreBeginning, type TurnTrigger } from './trigger.ts'
+import { messagesCame, resolveTrigger, restoreMessagesOfRerun, type TurnTrigger } from './trigger.ts'
 import { getRunId, isNewlyOpenedTurn, replyFields, type TurnContext } from './turn-context.ts'
-import { fetchTurnFiles, handTurnFiles, openTurnFiles, type TurnFiles } from './turn-files.ts'
+import { fetchFilesAndAddHandles, fetchTurnFiles, openTurnFiles, type TurnFiles } from './turn-files.ts'
 import type { TurnPolicy } from './turn-policy.ts'
 
 /** What the agent came to: its answer, what it wants said before, and when it wants to be woken. */
@@ -94,22 +94,26 @@ export async function runAgent(deps: TurnServices, ready: TurnContext, parts: Ru
     throw new GatewayError('agent_unknown', `[gateway] no agent "${ready.lane.agent}" is configured`)
   const lead = ready.members.at(-1)
   if (lead?.row.mustReplyIndividually === unknownAgent)
-    return { ...nothing, reply: completeReply(unknownAgentReply(deps, ready.at), replyFields(ready)), run: naturalEnd }
+    return {
+      ...nothing,
+      reply: normalizeAgentReply(unknownAgentReply(deps, ready.at), replyFields(ready)),
+      run: naturalEnd,
+    }
   if (lead !== undefined && startsNewSession(deps, lead.message)) {
-    return { ...nothing, reply: completeReply(say('session.started'), replyFields(ready)), run: naturalEnd }
+    return { ...nothing, reply: normalizeAgentReply(say('session.started'), replyFields(ready)), run: naturalEnd }
   }
   const isPlain = ready.signal === null && lead?.message.channel?.tool_result === undefined
   const trigger = isPlain ? messagesCame : await resolveTrigger(deps, ready)
   if (trigger.kind === 'gateway')
-    return { ...nothing, reply: completeReply(trigger.says, replyFields(ready)), run: naturalEnd }
+    return { ...nothing, reply: normalizeAgentReply(trigger.says, replyFields(ready)), run: naturalEnd }
   const { rerun } = trigger
   if (rerun !== undefined) {
-    const again = await restoreBeginning(deps, ready, rerun)
-    return runWithControl(deps, again, { ...parts, agent, trigger, rerun })
+    const again = await restoreMessagesOfRerun(deps, ready, rerun)
+    return runAgentWithRunControl(deps, again, { ...parts, agent, trigger, rerun })
   }
-  if (trigger.signal !== null) notifyResumed(deps, ready, trigger.signal)
+  if (trigger.signal !== null) notifyToolRequestResumed(deps, ready, trigger.signal)
   const beginning = { turn: ready.turn.id, hasMessages: ready.members.length > 0, signal: trigger.signal }
-  return runWithControl(deps, ready, { ...parts, agent, trigger, rerun: { beginning, decided: [] } })
+  return runAgentWithRunControl(deps, ready, { ...parts, agent, trigger, rerun: { beginning, decided: [] } })
 }
 
 type Start = RunMeans & {
@@ -146,14 +150,18 @@ type Run = Omit<Start, 'rerun'> & {
 
 const noPauses = { actions: [], requests: [], timers: [], resolved: null } as const
 
-async function runWithControl(deps: TurnServices, ready: TurnContext, { rerun, ...start }: Start): Promise<RunResult> {
+async function runAgentWithRunControl(
+  deps: TurnServices,
+  ready: TurnContext,
+  { rerun, ...start }: Start,
+): Promise<RunResult> {
   const { lease, trigger } = start
   const control = openRunControl(deps, ready)
   const { signal, end } = openTurnSignal(lease.signal, turnDeadlineMs(deps.turnPolicy, ready.turn))
   const lead = ready.members.at(-1)?.message
-  const getReplyFacts = () => ({ ...replyFields(ready), ...trigger.reply })
+  const replyFieldsOfTrigger = () => ({ ...replyFields(ready), ...trigger.reply })
   // A later question is answered where the run began.
-  const beganWith = getReplyFacts()
+  const beganWith = replyFieldsOfTrigger()
   let chain: TurnChain | undefined
   let opened: RunSteps | undefined
   let isOver = false
@@ -173,25 +181,25 @@ async function runWithControl(deps: TurnServices, ready: TurnContext, { rerun, .
       }
       return opened.steps
     },
-    facts: getReplyFacts,
+    facts: replyFieldsOfTrigger,
     signal,
     control,
     get chain() {
-      chain ??= createTurnChain(lead, trigger.chain)
+      chain ??= agentChainOfTurn(lead, trigger.chain)
       return chain
     },
     made: { lines: [], extras: [], timers: [], used: [], run: undefined },
     pauses() {
       const { ends } = trigger
       const began = { ...beganWith, runId: getRunId(ready), ends, chain: run.chain, rerun }
-      run.openedPauses ??= createPauses(deps, ready, { ...began, isRerun: ready.isRerun === true })
+      run.openedPauses ??= createTurnPauses(deps, ready, { ...began, isRerun: ready.isRerun === true })
       return run.openedPauses
     },
   }
   try {
     // What this run ends is settled with it, whatever it asks for itself.
     if (trigger.ends !== null) run.pauses()
-    if (!isNewlyOpenedTurn(ready)) await stopIfRequested(deps, ready, run)
+    if (!isNewlyOpenedTurn(ready)) await throwIfRunStopped(deps, ready, run)
     try {
       return await runAgentOfTurn(deps, ready, run)
     } finally {
@@ -200,12 +208,12 @@ async function runWithControl(deps: TurnServices, ready: TurnContext, { rerun, .
     }
   } catch (error) {
     const cause = control.cause()
-    if (cause === undefined || isGatewayInvariant(error)) {
+    if (cause === undefined || isErrorOfGatewayItself(error)) {
       await storeEventsOfFailedRun(deps, ready, control)
       throw error
     }
     // Its answer is not wanted any more, so that it gave none is no failure.
-    const reply = completeReply(stoppedReply(cause), getReplyFacts())
+    const reply = normalizeAgentReply(stoppedReply(cause), replyFieldsOfTrigger())
     const { resolved } = run.openedPauses?.collect() ?? noPauses
     return { ...nothing, reply, resolved, run: runEndFromStopCause(cause), events: await control.takeEvents() }
   } finally {
@@ -225,8 +233,8 @@ function openRunSteps(
   { lease, isStopping, signal, control, errors }: Run,
 ): RunSteps {
   const { lane, turn } = ready
-  const { store, settled } = trackOpenResults(deps.results.store)
-  const steps = createSteps({
+  const { store, settled } = trackUnfinishedResultWrites(deps.results.store)
+  const steps = createJournaledSteps({
     journal: deps.journal,
     turn: {
       conversationId: lane.conversationId,
@@ -276,27 +284,27 @@ async function runAgentOfTurn(deps: TurnServices, ready: TurnContext, run: Run):
   const heard = ready.members.map(({ message }) => ({ ...message, raw: null }))
   const { threadId } = replyFields(ready)
   let opened: TurnFiles | undefined
-  const openFiles = (): TurnFiles => (opened ??= openTurnFiles(deps, ready, threadId, turns))
+  const openTurnFilesOnce = (): TurnFiles => (opened ??= openTurnFiles(deps, ready, threadId, turns))
   const { members, history } = containFiles([...heard, ...turns])
-    ? await runUntilAborted(signal, () => handTurnFiles(fetching, openFiles(), turns))
+    ? await runUntilAborted(signal, () => fetchFilesAndAddHandles(fetching, openTurnFilesOnce(), turns))
     : { members: heard, history: turns }
   // What its program sent was kept by the turn before, and may have changed since.
   const client = ready.isRerun === true ? undefined : ready.members.at(-1)?.message.channel?.client_data
   let shared: ReturnType<typeof createTurnState> | undefined
-  const openState = () => {
+  const openSharedStateOnce = () => {
     const loadState = () => deps.transcripts.sharedState(ready.turn.sessionId)
     shared ??= createTurnState({ client, load: loadState, emit: control.recorder().emit })
     return shared
   }
-  if (client !== undefined) await openState().begin()
+  if (client !== undefined) await openSharedStateOnce().begin()
   const who = ready.speaker ?? (await describeSpeaker(deps, ready))
   const context = createAgentContext(deps, ready, run, {
     who,
     members,
     history,
     transcript,
-    openFiles,
-    openState,
+    openFiles: openTurnFilesOnce,
+    openState: openSharedStateOnce,
     fetchFiles: (entries) => fetchTurnFiles(fetching, entries),
   })
   const startAgentRun = (): Promise<AgentReply> | AgentReply =>
@@ -316,24 +324,28 @@ async function runAgentOfTurn(deps: TurnServices, ready: TurnContext, run: Run):
   if (stopped !== undefined) {
     const { asked, waits } = stopped
     const sharedState = await shared?.ended()
-    const question = completeReply(approvalQuestionReply(asked.action, context.commandForm), facts())
-    const reported = { reply: addClientResult(question, made.clientTools, sharedState), sharedState, participants }
+    const question = normalizeAgentReply(approvalQuestionReply(asked.action, context.commandForm), facts())
+    const reported = {
+      reply: addClientToolsAndState(question, made.clientTools, sharedState),
+      sharedState,
+      participants,
+    }
     const paused = toPausedEnd(waits) ?? naturalEnd
     return { ...nothing, ...waits, ...reported, run: paused, events: await control.takeEvents() }
   }
-  let said: readonly (NormalizedResponse | undefined)[] = [completeReply(returned, facts()), ...made.extras]
+  let said: readonly (NormalizedResponse | undefined)[] = [normalizeAgentReply(returned, facts()), ...made.extras]
   if (containFiles(said)) {
     const { principal, step, emit } = context
     const { attachments, hash } = deps
     const where = { attachments, hash, turn: ready.turn, threadId: replyFields(ready).threadId }
-    said = await storeFilesOfReplies({ ...where, principal, step, emit, files: openFiles() }, said)
+    said = await storeFilesOfReplies({ ...where, principal, step, emit, files: openTurnFilesOnce() }, said)
   }
   const [reply, ...extras] = said
   const waits = run.openedPauses?.collect() ?? noPauses
   const sharedState = await shared?.ended()
   const runEnded = made.run ?? (run.openedPauses === undefined ? undefined : toPausedEnd(waits)) ?? naturalEnd
   const ended = {
-    reply: addClientResult(reply, made.clientTools, sharedState),
+    reply: addClientToolsAndState(reply, made.clientTools, sharedState),
     sharedState,
     extras: extras.filter((extra) => extra !== undefined),
     lines: made.lines,
@@ -396,7 +408,7 @@ function createAgentContext(
       made.timers.push({ id: deps.newId(), name, kind: 'timer', dueInMs, payload: carried })
     },
     send(reply) {
-      const extra = completeReply(reply, run.facts())
+      const extra = normalizeAgentReply(reply, run.facts())
       if (extra !== undefined) made.extras.push(extra)
     },
     show(delta) {
@@ -412,7 +424,7 @@ function createAgentContext(
       control.recorder().emit('client_tools', report)
     },
     finish(result) {
-      made.run = toRunEnd(result, control.cause())
+      made.run = runEndFromLoopResult(result, control.cause())
     },
     record: (added) => void made.lines.push(...added),
     get pause() {
@@ -437,7 +449,7 @@ function createAgentContext(
 const lost: ReadonlySet<string> = new Set(['lease_lost', 'storage_unavailable', 'run_cancelled'])
 
 /** What its program is told beside the answer. */
-function addClientResult(
+function addClientToolsAndState(
   reply: NormalizedResponse | undefined,
   tools: Made['clientTools'],
   state: Json | undefined,
@@ -469,7 +481,7 @@ async function storeEventsOfFailedRun(
 }
 
 /** A run may have been stopped while no process ran it: between two tries. */
-async function stopIfRequested(
+async function throwIfRunStopped(
   deps: TurnServices,
   ready: TurnContext,
   { control, chain, lease }: Pick<Run, 'control' | 'chain' | 'lease'>,
@@ -481,7 +493,7 @@ async function stopIfRequested(
 }
 
 /** Broken invariants of the gateway stay what they are, also in a run that was stopped. */
-function isGatewayInvariant(error: unknown): boolean {
+function isErrorOfGatewayItself(error: unknown): boolean {
   return (
     isGatewayError(error) && ['lease_lost', 'stopping', 'storage_unavailable', 'replay_stopped'].includes(error.code)
   )

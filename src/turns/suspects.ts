@@ -3,7 +3,7 @@
 // fault are answered.
 
 import type { Db } from '../db/client.ts'
-import { findSuspectTurns, reclaimTurn } from '../db/suspect-turns.ts'
+import { clearCrashOfReclaimedTurn, countSuspectTurnsByCrashes } from '../db/suspect-turns.ts'
 import type { FullSlots, HeldLane } from '../db/turn-rows.ts'
 import { claimControlTurns, claimTurns, releaseLane } from '../db/turns.ts'
 import type { Log } from '../lib/log.ts'
@@ -31,7 +31,7 @@ const aloneFrom = 2
 
 type Range = { readonly text: string; readonly has: (crashes: number) => boolean }
 
-function toCrashRange(share: SuspectShare, maxCrashes: number): Range {
+function crashCountRangeOfShare(share: SuspectShare, maxCrashes: number): Range {
   const [from, to] = share === 'together' ? [1, aloneFrom] : [aloneFrom, Math.max(aloneFrom, maxCrashes)]
   return { text: `{[${from},${to})}`, has: (crashes) => crashes >= from && crashes < to }
 }
@@ -42,7 +42,7 @@ function nonSuspectCrashRange(from: number, maxCrashes: number): Range {
 }
 
 export function chooseSuspectShare(crashes: number, maxCrashes: number): SuspectShare | undefined {
-  return (['together', 'alone'] as const).find((share) => toCrashRange(share, maxCrashes).has(crashes))
+  return (['together', 'alone'] as const).find((share) => crashCountRangeOfShare(share, maxCrashes).has(crashes))
 }
 
 export type ClaimShare = (limit: number, full: FullSlots) => Promise<readonly HeldLane[]>
@@ -57,14 +57,14 @@ type SuspectDeps = {
 }
 
 /** What one drain takes: what is not suspected, or its share of the suspects. `countRunning`: the turns that hold a slot. */
-export function createDrainShare(
+export function createSuspectAwareTurnClaimer(
   deps: SuspectDeps,
   suspects: SuspectShare | undefined,
   countRunning: () => number,
 ): ClaimShare {
   const { maxCrashes } = deps.turnPolicy
   if (suspects !== undefined) {
-    const range = toCrashRange(suspects, maxCrashes)
+    const range = crashCountRangeOfShare(suspects, maxCrashes)
     return (limit, full) => claimSuspectLanes(deps, range, limit, full)
   }
   const claimAlone = createExclusiveClaim(deps, countRunning)
@@ -110,7 +110,7 @@ function createExclusiveClaim(
   countRunning: () => number,
 ): () => Promise<readonly HeldLane[] | undefined> {
   const { maxCrashes, pollMs } = deps.turnPolicy
-  const range = toCrashRange('alone', maxCrashes)
+  const range = crashCountRangeOfShare('alone', maxCrashes)
   let takenAt: number | undefined
   let checkSuspect = 0
   return async () => {
@@ -122,7 +122,7 @@ function createExclusiveClaim(
       takenAt = undefined
     }
     if (now < checkSuspect) return undefined
-    const found = await findSuspectTurns(deps.db)
+    const found = await countSuspectTurnsByCrashes(deps.db)
     if (!found.some(({ crashes }) => range.has(crashes))) {
       checkSuspect = deps.monotonicMs() + pollMs
       return undefined
@@ -144,7 +144,7 @@ export function reclaimTurnWithRetries(
   ready: Pick<TurnContext, 'lane' | 'turn'>,
   tries = 1,
 ): void {
-  reclaimTurn(deps.db, ready.lane, ready.turn.id).catch(() => {
+  clearCrashOfReclaimedTurn(deps.db, ready.lane, ready.turn.id).catch(() => {
     // Told when the database is back; until then no other process can have counted it either.
     if (tries < maxTries)
       setTimeout(() => reclaimTurnWithRetries(deps, ready, tries + 1), Math.min(patienceMs, tries * 500))

@@ -7,7 +7,7 @@ import { describeError } from '../lib/errors.ts'
 import { errorLogFields } from '../lib/log.ts'
 import { say } from '../locales/say.ts'
 import { showTurnPresence } from '../outbound/presence.ts'
-import { returnNoticeCount } from '../outbound/reply-limits.ts'
+import { takeBackNoticeCount } from '../outbound/reply-limits.ts'
 import { endAccessChallengeTurn } from './access-challenge.ts'
 import {
   decideAfterFailure,
@@ -17,12 +17,12 @@ import {
   type FailureStep,
   renderOutgoing,
 } from './end-turn.ts'
-import { failLane, prepareFirstAlone } from './failed-lane.ts'
+import { prepareTurnOfFirstMessage, retryOrEndFailedLane } from './failed-lane.ts'
 import type { Lease } from './leases.ts'
-import { createLiveEnd, followTurnAsLiveMessage } from './live-message.ts'
+import { followTurnAsLiveMessage, readLiveMessageEnd } from './live-message.ts'
 import { prepareTurn } from './prepare-turn.ts'
 import { sendStillTryingNotice } from './run-control.ts'
-import { createTurnErrors, type TurnErrors } from './run-log.ts'
+import { createTurnErrorReporter, type TurnErrors } from './run-log.ts'
 import { type RunMeans, type RunResult, runAgent } from './run-turn.ts'
 import type { TurnServices } from './services.ts'
 import { reclaimTurnWithRetries } from './suspects.ts'
@@ -42,7 +42,7 @@ export async function takeTurn(
   const lease = deps.leases.keep(lane, claimedAt)
   let ready: TurnContext | undefined
   try {
-    ready = await prepareTurn(deps, at, lane).catch((error) => prepareFirstAlone(deps, at, lane, error))
+    ready = await prepareTurn(deps, at, lane).catch((error) => prepareTurnOfFirstMessage(deps, at, lane, error))
     if (ready === undefined) return
     const { kind, taskId } = ready.turn
     // A run that goes on after a decision begins beside the turn that decided, whose answer comes before it in the log.
@@ -51,7 +51,7 @@ export async function takeTurn(
   } catch (error) {
     const completeEndedTurn = async (ended: TurnContext, how: TurnEnd) =>
       void (await completeTurnOnce(deps, ended, how))
-    await failLane(deps, { at, lane, ready, error, complete: completeEndedTurn })
+    await retryOrEndFailedLane(deps, { at, lane, ready, error, complete: completeEndedTurn })
   } finally {
     lease.end()
   }
@@ -91,7 +91,7 @@ async function runAndEndTurn(
       live ??= followTurnAsLiveMessage(deps, ready, lease)
       live.show(delta)
     },
-    errors: () => (errors ??= createTurnErrors(deps, ready)),
+    errors: () => (errors ??= createTurnErrorReporter(deps, ready)),
   }
   try {
     let result: RunResult
@@ -108,7 +108,7 @@ async function runAndEndTurn(
     await completeTurnOnce(deps, ended, end)
     presence.end(result.reply === undefined ? 'silent' : 'replied')
   } catch (error) {
-    const next = await failTurn(deps, await closeLiveMessage(), error, run.errors())
+    const next = await settleFailedTurn(deps, await closeLiveMessage(), error, run.errors())
     // The process that took the turn over shows how it ends.
     if (next !== 'abandon') presence.end(next === 'dead' ? 'failed' : 'again')
   }
@@ -125,10 +125,10 @@ async function endWithAccessChallenge(deps: TurnServices, ready: TurnContext): P
     else {
       const hasSent = await completeTurnOnce(deps, ready, end)
       if (end.pairing !== null && end.leadId !== null && end.calls.length > 0 && !hasSent)
-        await returnNoticeCount(deps, ready.at.key, end.leadId)
+        await takeBackNoticeCount(deps, ready.at.key, end.leadId)
     }
   } catch (error) {
-    await failTurn(deps, ready, error, createTurnErrors(deps, ready))
+    await settleFailedTurn(deps, ready, error, createTurnErrorReporter(deps, ready))
   }
 }
 
@@ -161,7 +161,7 @@ async function completeTurnOnce(deps: TurnServices, ready: TurnContext, end: Tur
   return ended?.hasSends !== false
 }
 
-async function failTurn(
+async function settleFailedTurn(
   deps: TurnServices,
   ready: TurnContext,
   error: unknown,
@@ -209,7 +209,8 @@ async function failTurn(
 // more.
 
 async function endSplitTurn(deps: TurnServices, ready: TurnContext, delayMs: number, code: string): Promise<boolean> {
-  const live = ready.at.adapter.live === undefined ? undefined : (ready.live ?? (await createLiveEnd(deps, ready, '')))
+  const live =
+    ready.at.adapter.live === undefined ? undefined : (ready.live ?? (await readLiveMessageEnd(deps, ready, '')))
   if (live === undefined) return splitTurn(deps.db, ready.lane, ready.turn.id, { delayMs, code })
   const { threadId, inReplyTo, agent } = replyFields(ready)
   const reply: NormalizedResponse = {

@@ -5,7 +5,7 @@ import type { Envelope } from '../contract/gateway-events.ts'
 import type { KnownPart, Part } from '../contract/index.ts'
 import type { AncestorMessage, ReferencedMessage } from '../contract/optional-verbs.ts'
 import type { Json } from '../lib/json-value.ts'
-import { toAmbientEntry } from '../sessions/transcript.ts'
+import { ambientMessageEnvelope } from '../sessions/transcript.ts'
 import { runUntilAborted } from './leases.ts'
 import type { TurnContext } from './turn-context.ts'
 
@@ -89,5 +89,5 @@ function ancestorToEnvelope({ id, address, name, parts, at }: AncestorMessage, r
   // Shown by a server, and not verified.
   const sender = { address, ...shown, auth_method: 'none', verified: false } as const
   const said: Part[] = [...parts]
-  return toAmbientEntry({ id, sender, parts: said, received_at: at ?? receivedAt })
+  return ambientMessageEnvelope({ id, sender, parts: said, received_at: at ?? receivedAt })
 }

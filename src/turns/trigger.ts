@@ -51,14 +51,14 @@ export async function resolveTrigger(
       const { chain, rest } = takeChainFromPayload(signal.payload)
       return { kind: 'agent', signal: { ...signal, payload: rest }, ends: null, reply: {}, chain }
     }
-    return toTurnTrigger(await resolveSignal(deps, ready, signal))
+    return toTurnTrigger(await resolvePauseEndSignal(deps, ready, signal))
   }
   const channel = ready.members.at(-1)?.message.channel
   if (channel?.tool_result === undefined) return messagesCame
-  const answered = await findAnsweredRequest(deps, ready, channel.tool_result)
+  const answered = await answerReportedToolRequest(deps, ready, channel.tool_result)
   if ('refusal' in answered) return { kind: 'gateway', says: answered.refusal }
   const result = { kind: pauseSignals.runtimeTool, name: 'submitted', payload: { id: answered.id } }
-  const resumed = toTurnTrigger(await resolveSignal(deps, ready, result))
+  const resumed = toTurnTrigger(await resolvePauseEndSignal(deps, ready, result))
   // The client that sent the result waits for the answer: it goes there.
   return resumed.kind === 'agent' ? { ...resumed, reply: {} } : resumed
 }
@@ -71,7 +71,7 @@ function toTurnTrigger(resumed: Resumed | undefined): TurnTrigger {
 }
 
 /** The turn as it was when the run began: the messages it is about, and those that joined it on the way. */
-export async function restoreBeginning(
+export async function restoreMessagesOfRerun(
   deps: { readonly db: Db },
   ready: TurnContext,
   { beginning }: Rerun,
@@ -87,7 +87,7 @@ export async function restoreBeginning(
 // from there.
 
 /** The signal as the agent is given it, and where its answer belongs. */
-async function resolveSignal(
+async function resolvePauseEndSignal(
   deps: { readonly db: Db; readonly log: Log },
   ready: TurnContext,
   signal: Pick<WaitingSignal, 'kind' | 'name'> & { readonly payload: JsonObject },
@@ -131,7 +131,7 @@ async function findEndedApproval(
   const row = await loadPendingAction(deps.db, ready.lane.tenant, id)
   if (row === undefined) return undefined
   const stored = requireStoredResume(row.resume)
-  const decision = await checkDecision(row)
+  const decision = await verifyApprovalDecision(row)
   if (decision === 'tampered') {
     const { connection, agent } = ready.lane
     deps.log.error('approval_tampered', {
@@ -149,7 +149,7 @@ async function findEndedApproval(
 }
 
 /** Decided in time counts, also when it is carried out later; what was decided about must still be what is stored. */
-async function checkDecision(row: StoredAction): Promise<PauseDecision> {
+async function verifyApprovalDecision(row: StoredAction): Promise<PauseDecision> {
   if (row.status !== 'accepted') return row.status === 'pending' ? 'expired' : row.status
   const { id, toolName, applyInput, agent, conversationId, runId } = row
   const bound = { action_id: id, tool_name: toolName, apply_input: applyInput, agent }
@@ -195,7 +195,7 @@ export function pauseEndPayload(pause: EndedPause): JsonObject {
 type Reported = NonNullable<NonNullable<NormalizedMessage['channel']>['tool_result']>
 
 /** The id of the request this turn has answered, now or before it was interrupted; or why it has not. */
-async function findAnsweredRequest(
+async function answerReportedToolRequest(
   deps: { readonly db: Db },
   { lane, turn }: TurnContext,
   reported: Reported,

@@ -18,7 +18,7 @@ import type { Json, JsonObject } from '../lib/json-value.ts'
 import {
   base64ToStream,
   deriveAttachmentId,
-  hasFiles,
+  isMessageWithFiles,
   listAttachmentIds,
   noLongerThere,
   toMissingFileText,
@@ -30,7 +30,7 @@ import type { TurnServices } from './services.ts'
 import type { TurnContext } from './turn-context.ts'
 
 /** Files of the messages are fetched; messages and history get a handle in every part that stands for a file. */
-export async function handTurnFiles(
+export async function fetchFilesAndAddHandles(
   context: FetchContext & { readonly ready: Pick<TurnContext, 'members'> },
   files: TurnFiles,
   history: readonly HistoricalMessage[],
@@ -77,11 +77,13 @@ export function openTurnFiles(
   history: readonly HistoricalMessage[],
 ): TurnFiles {
   const context = { attachments, principal: turn.principal ?? '', threadId }
-  const isFileShown = (id: string): boolean =>
+  const isFileInTurnMessages = (id: string): boolean =>
     [...members.map(({ message }) => message), ...history].some(({ parts }) => listAttachmentIds(parts).includes(id))
   const findTurnFile = async (id: string): Promise<AttachmentDescriptor | undefined> => {
     const [found] = await context.attachments.find([id])
-    return found?.status === 'ready' && (isFileShown(id) || isOwnFile(context, found)) ? found : undefined
+    return found?.status === 'ready' && (isFileInTurnMessages(id) || isFileOfPrincipalAndThread(context, found))
+      ? found
+      : undefined
   }
   const openTurnFile = async (id: string): Promise<SourcedFile | undefined> => {
     const descriptor = await findTurnFile(id)
@@ -97,22 +99,25 @@ export function openTurnFiles(
       const file = await openTurnFile(id)
       return file === undefined ? undefined : readFileBytes(file, maxBytes)
     },
-    handed: (parts) => addHandles(context, parts),
+    handed: (parts) => addFileHandleUrls(context, parts),
   }
 }
 
-function isOwnFile({ principal, threadId }: TurnFilesContext, { owner }: AttachmentDescriptor): boolean {
+function isFileOfPrincipalAndThread(
+  { principal, threadId }: TurnFilesContext,
+  { owner }: AttachmentDescriptor,
+): boolean {
   return owner.principal === principal && (owner.threadId === null || owner.threadId === threadId)
 }
 
-async function addHandles(context: TurnFilesContext, parts: readonly Part[]): Promise<Part[]> {
+async function addFileHandleUrls(context: TurnFilesContext, parts: readonly Part[]): Promise<Part[]> {
   const ids = listAttachmentIds(parts)
   const found = ids.length === 0 ? [] : await context.attachments.find(ids)
   const byId = new Map(found.map((descriptor) => [descriptor.id, descriptor]))
-  return Promise.all(parts.map((part) => (isFilePart(part) ? addHandle(context, part, byId) : part)))
+  return Promise.all(parts.map((part) => (isFilePart(part) ? addFileHandleUrl(context, part, byId) : part)))
 }
 
-async function addHandle(
+async function addFileHandleUrl(
   { attachments, principal }: TurnFilesContext,
   part: FilePart,
   byId: ReadonlyMap<string, AttachmentDescriptor>,
@@ -152,7 +157,7 @@ export async function claimFilesOfEvents(
   const takesUrls = adapter.capabilities.takesFileUrls === 'own'
   const claimed: InboundEvent[] = []
   for (const event of events) {
-    if (!hasFiles(event)) {
+    if (!isMessageWithFiles(event)) {
       claimed.push(event)
       continue
     }
@@ -233,9 +238,9 @@ async function fetchFileOnce(
   const { deps, step } = context
   // An edit may have put another file in its place; it is another one then.
   const id = await deriveAttachmentId(deps.hash, ['in', deps.tenant, entry.row.id, index, part.bytes_ref as Json])
-  const fetchThisFile = (): Promise<Json> => fetchFile(context, { id, message: entry.message, part }) as Promise<Json>
+  const fetchFilePart = (): Promise<Json> => fetchFile(context, { id, message: entry.message, part }) as Promise<Json>
   // The journal gives back the part that was put into it.
-  return (await step('parley/file', fetchThisFile, { effect: false, args: id })) as KnownPart
+  return (await step('parley/file', fetchFilePart, { effect: false, args: id })) as KnownPart
 }
 
 /** From now on they live as long as the message and the session that refer to them. */

@@ -83,7 +83,7 @@ export type Quiet = {
   readonly isOver: () => boolean
 }
 
-export function createQuietWatch(loops: number): Quiet {
+export function createAllLoopsIdleDetector(loops: number): Quiet {
   let moment = 0
   let isOver = false
   const resting = new Map<object, number>()
@@ -123,7 +123,7 @@ export async function runWorkerLoop<Work>(loop: WorkerLoop<Work>): Promise<void>
     const free = Math.min(loop.batch, loop.slots - running.size)
     const moment = loop.untilQuiet?.moment() ?? 0
     const claimed =
-      free > 0 ? await claimSafely(loop, loop.claim, free) : await claimUrgently(loop, running.size, urgency)
+      free > 0 ? await claimOrLogError(loop, loop.claim, free) : await claimUrgently(loop, running.size, urgency)
     for (const work of claimed) startLoopWork(work)
     if (claimed.length > 0 && claimed.length === free) continue
     if (claimed.length === 0 && running.size === 0) loop.untilQuiet?.rest(loop, moment)
@@ -150,12 +150,12 @@ async function claimUrgently<Work>(
   const free = loop.slots + urgentSlots - running
   if (!urgency.isDue || free <= 0) return []
   urgency.checkedAt = now
-  const claimed = await claimSafely(loop, loop.claimUrgent, free)
+  const claimed = await claimOrLogError(loop, loop.claimUrgent, free)
   urgency.isDue = claimed.length === free
   return claimed
 }
 
-async function claimSafely<Work>(
+async function claimOrLogError<Work>(
   loop: WorkerLoop<Work>,
   claim: (limit: number) => Promise<readonly Work[]>,
   limit: number,
@@ -210,7 +210,7 @@ export function createSlots(slots: number, shares: SlotShares, monotonicMs: () =
   const pairs = new Map<string, Pair>()
   let used = 0
   let fullSince: number | undefined
-  const countHeld = () => {
+  const countUsedSlots = () => {
     const byAgent = new Map<string, number>()
     const byConnection = new Map<string, number>()
     for (const { agent, connection, startedAt } of pairs.values()) {
@@ -219,8 +219,8 @@ export function createSlots(slots: number, shares: SlotShares, monotonicMs: () =
     }
     return { byAgent, byConnection }
   }
-  const noteFullPairs = (changed: Lane): void => {
-    const { byAgent, byConnection } = countHeld()
+  const updateFullSinceOfPairs = (changed: Lane): void => {
+    const { byAgent, byConnection } = countUsedSlots()
     for (const pair of pairs.values()) {
       const { agent, connection, startedAt } = pair
       if (agent !== changed.agent && connection !== changed.connection) continue
@@ -233,16 +233,18 @@ export function createSlots(slots: number, shares: SlotShares, monotonicMs: () =
   }
   return {
     room(limit) {
-      const { byAgent, byConnection } = countHeld()
+      const { byAgent, byConnection } = countUsedSlots()
       const full = { agents: [] as string[], connections: [] as string[], pairs: [] as string[] }
       let room = Math.min(limit, ...Object.values(shares))
-      const noteFullKey = (key: string, held: number, share: number, fullKeys: string[]): void => {
+      const collectFullKeyOrLowerFreeSlots = (key: string, held: number, share: number, fullKeys: string[]): void => {
         if (held >= share) fullKeys.push(key)
         else room = Math.min(room, share - held)
       }
-      for (const [key, { startedAt }] of pairs) noteFullKey(key, startedAt.size, shares.pair, full.pairs)
-      for (const [key, held] of byAgent) noteFullKey(key, held, shares.agent, full.agents)
-      for (const [key, held] of byConnection) noteFullKey(key, held, shares.connection, full.connections)
+      for (const [key, { startedAt }] of pairs)
+        collectFullKeyOrLowerFreeSlots(key, startedAt.size, shares.pair, full.pairs)
+      for (const [key, held] of byAgent) collectFullKeyOrLowerFreeSlots(key, held, shares.agent, full.agents)
+      for (const [key, held] of byConnection)
+        collectFullKeyOrLowerFreeSlots(key, held, shares.connection, full.connections)
       return { limit: room, full }
     },
     take({ agent = '', connection }) {
@@ -254,13 +256,13 @@ export function createSlots(slots: number, shares: SlotShares, monotonicMs: () =
       pair.startedAt.add(begun)
       used += 1
       if (used >= slots) fullSince ??= begun.at
-      noteFullPairs(pair)
+      updateFullSinceOfPairs(pair)
       return () => {
         if (!pair.startedAt.delete(begun)) return
         if (pair.startedAt.size === 0) pairs.delete(key)
         used -= 1
         if (used < slots) fullSince = undefined
-        noteFullPairs(pair)
+        updateFullSinceOfPairs(pair)
       }
     },
     used: () => used,

@@ -9,14 +9,14 @@ import { claimSends } from '../db/outbox.ts'
 import type { FullSlots, HeldLane } from '../db/turn-rows.ts'
 import { claimControlTurns } from '../db/turns.ts'
 import { errorLogFields, type Log, type LogFields } from '../lib/log.ts'
-import { hasStoodFullTooLong, type SlotUse } from '../observability/process-metrics.ts'
+import { areSlotsFullTooLong, type SlotUse } from '../observability/process-metrics.ts'
 import type { GatewayConnection } from './gateway-connection.ts'
 import type { Wakeups } from './services.ts'
-import { createDrainShare, type Isolation, type SuspectShare } from './suspects.ts'
+import { createSuspectAwareTurnClaimer, type Isolation, type SuspectShare } from './suspects.ts'
 import type { TurnPolicy } from './turn-policy.ts'
 import {
   chooseSlotShares,
-  createQuietWatch,
+  createAllLoopsIdleDetector,
   createSlots,
   runWorkerLoop,
   type SlotLane,
@@ -68,17 +68,21 @@ export function createWorkers(deps: WorkerDeps, work: Work): Workers {
   const shares = chooseSlotShares(deps.turnPolicy, { agents: deps.agents.size, connections: deps.connections.length })
   const slots = createSlots(deps.turnPolicy.slots, shares, deps.monotonicMs)
   const rounds = new Map<WorkerLoopName, number>()
-  const createRoundRecorder = (loop: WorkerLoopName) => () => void rounds.set(loop, deps.monotonicMs())
-  const msSinceRound = (loop: WorkerLoopName): number | null => {
+  const createLoopRoundTimeRecorder = (loop: WorkerLoopName) => () => void rounds.set(loop, deps.monotonicMs())
+  const msSinceLastLoopRound = (loop: WorkerLoopName): number | null => {
     const at = rounds.get(loop)
     return at === undefined ? null : Math.max(0, deps.monotonicMs() - at)
   }
-  const notifyAll = (): void => {
+  const notifyAllWorkerLoops = (): void => {
     for (const wakeup of Object.values(deps.wakeups)) wakeup.notify()
   }
   return {
     slots: slots.use,
-    ages: () => ({ turns: msSinceRound('turns'), sends: msSinceRound('sends'), timers: msSinceRound('timers') }),
+    ages: () => ({
+      turns: msSinceLastLoopRound('turns'),
+      sends: msSinceLastLoopRound('sends'),
+      timers: msSinceLastLoopRound('timers'),
+    }),
     async drain({ deadline, untilIdle = false, suspects }) {
       const { pollMs } = deps.turnPolicy
       const isStopping = (): boolean => deadline.aborted
@@ -88,24 +92,27 @@ export function createWorkers(deps: WorkerDeps, work: Work): Workers {
         monotonicMs: deps.monotonicMs,
         batch: 32,
         onError: logWorkerError(deps),
-        ...(untilIdle ? { untilQuiet: createQuietWatch(suspects === undefined ? 3 : 1) } : {}),
+        ...(untilIdle ? { untilQuiet: createAllLoopsIdleDetector(suspects === undefined ? 3 : 1) } : {}),
       }
-      deadline.addEventListener('abort', notifyAll)
+      deadline.addEventListener('abort', notifyAllWorkerLoops)
       try {
-        const onTurns = warnWhenSlotsAreStuck(deps, slots, createRoundRecorder('turns'))
+        const onTurns = warnWhenSlotsAreStuck(deps, slots, createLoopRoundTimeRecorder('turns'))
         const turns = runWorkerLoop({ ...createTurnLoop(deps, work, slots, shared, suspects), onRound: onTurns })
         const running =
           suspects === undefined
             ? [
-                runWorkerLoop({ ...createTimerLoop(deps, work, shared), onRound: createRoundRecorder('timers') }),
+                runWorkerLoop({
+                  ...createTimerLoop(deps, work, shared),
+                  onRound: createLoopRoundTimeRecorder('timers'),
+                }),
                 turns,
-                runWorkerLoop({ ...createSendLoop(deps, work, shared), onRound: createRoundRecorder('sends') }),
+                runWorkerLoop({ ...createSendLoop(deps, work, shared), onRound: createLoopRoundTimeRecorder('sends') }),
               ]
             : [turns]
         // The first to find everything quiet ends; the others wake and find the same.
-        await Promise.all(running.map((each) => each.finally(notifyAll)))
+        await Promise.all(running.map((each) => each.finally(notifyAllWorkerLoops)))
       } finally {
-        deadline.removeEventListener('abort', notifyAll)
+        deadline.removeEventListener('abort', notifyAllWorkerLoops)
       }
     },
   }
@@ -129,7 +136,7 @@ function createTurnLoop(
   shared: Shared,
   suspects: SuspectShare | undefined,
 ): WorkerLoop<Slotted<HeldLane>> {
-  const claimShare = createDrainShare(deps, suspects, slots.used)
+  const claimShare = createSuspectAwareTurnClaimer(deps, suspects, slots.used)
   const claimUrgent = async (limit: number): Promise<readonly Slotted<HeldLane>[]> => {
     const claimedAt = deps.monotonicMs()
     const lanes = await claimControlTurns(deps.db, limit)
@@ -140,7 +147,7 @@ function createTurnLoop(
     ...shared,
     slots: suspects === 'alone' ? 1 : deps.turnPolicy.slots,
     wakeup: deps.wakeups.turns,
-    claim: createSharedClaim(deps, slots, { loop: 'turns', claim: claimShare }),
+    claim: createClaimWithinSlotShares(deps, slots, { loop: 'turns', claim: claimShare }),
     // A gateway full of long runs is where a person wants to say stop.
     ...(suspects === undefined ? { claimUrgent } : {}),
     run: ({ leaveSlot, ...claimed }) => work.turn(claimed, shared.isStopping).finally(leaveSlot),
@@ -156,7 +163,7 @@ function createSendLoop(deps: WorkerDeps, work: Work, shared: Shared): WorkerLoo
     ...shared,
     slots: sendSlots,
     wakeup: deps.wakeups.sends,
-    claim: createSharedClaim(deps, createSlots(sendSlots, shares, deps.monotonicMs), {
+    claim: createClaimWithinSlotShares(deps, createSlots(sendSlots, shares, deps.monotonicMs), {
       loop: 'sends',
       claim: (limit, { connections }) => claimSends(deps.db, limit, connections),
     }),
@@ -195,7 +202,7 @@ type SharedClaim<Lane> = {
  * More than one claim only where an agent or a connection comes close to its share: nothing is claimed that has no slot. The
  * more waits for those who are full, the longer it takes to look past it: at most a fifth of the time is spent on that.
  */
-function createSharedClaim<Lane extends SlotLane>(
+function createClaimWithinSlotShares<Lane extends SlotLane>(
   deps: WorkerDeps,
   slots: Slots,
   { loop, claim }: SharedClaim<Lane>,
@@ -241,11 +248,11 @@ function warnWhenSlotsAreStuck(deps: WorkerDeps, slots: Slots, onRound: () => vo
     onRound()
     const use = slots.use()
     const [most] = use.holders
-    if (hasStoodFullTooLong(use) && !isReported && most !== undefined) {
+    if (areSlotsFullTooLong(use) && !isReported && most !== undefined) {
       const { agent, connection, used, oldestMs } = most
       deps.log.warn('slots_full', { agent, connection, held: used, count: use.slots, ms: Math.round(oldestMs) })
     }
-    isReported = hasStoodFullTooLong(use)
+    isReported = areSlotsFullTooLong(use)
   }
 }
 

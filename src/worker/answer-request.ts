@@ -1,11 +1,11 @@
 // Requests and mails of an invocation: the same app as on Node, with the admin routes behind a switch.
 
-import { createApiCallers } from '../api/api-callers.ts'
+import { createCallerIdentification } from '../api/api-callers.ts'
 import { createApiLimits } from '../api/api-limits.ts'
 import { createApp } from '../api/app.ts'
 import type { AppDeps } from '../api/deps.ts'
 import { explainById } from '../api/explain/explain.ts'
-import { errorAnswer, failureAnswer, notFound } from '../api/http-answers.ts'
+import { errorAnswer, errorCodeAnswer, notFound } from '../api/http-answers.ts'
 import { deliverInbound } from '../api/webhook.ts'
 import type { RawRequest } from '../contract/index.ts'
 import type { EmailEvent, EmailEventResult } from '../contract/optional-verbs.ts'
@@ -29,11 +29,11 @@ const watchMs = 25_000
 const operatorPath = /^\/(?:$|metrics$|admin(?:\/|$))/
 
 /** "From this machine only" has no meaning here: without the switch the operator's routes do not exist. */
-export function isHiddenAdminRequest(request: Request, { isAdminOn }: Pick<WorkerSettings, 'isAdminOn'>): boolean {
+export function isDisabledAdminRequest(request: Request, { isAdminOn }: Pick<WorkerSettings, 'isAdminOn'>): boolean {
   return !isAdminOn && operatorPath.test(new URL(request.url).pathname)
 }
 
-export function hiddenAdminResponse(): Response {
+export function adminNotFoundResponse(): Response {
   return toHttpResponse(errorAnswer(notFound.status, notFound.code, 'see the README for the routes there are'))
 }
 
@@ -62,7 +62,7 @@ export async function answerWorkerRequest(
     desk: createSessionTakeover(invocation.deps),
     wake,
     files: invocation.files,
-    callers: createApiCallers(invocation.deps),
+    callers: createCallerIdentification(invocation.deps),
     tokenIssuers: config.tokenIssuers,
     publicUrl: config.publicUrl,
     // Without a configured token no caller knows this one.
@@ -91,7 +91,7 @@ export async function answerWorkerRequest(
 let writtenAt = 0
 
 /** Every caller may ask for readiness: an isolate writes every two seconds at most. A failure is asked again. */
-async function probeDatabaseSometimes(database: Invocation['database'], tenant: string): Promise<void> {
+async function probeDatabaseThrottled(database: Invocation['database'], tenant: string): Promise<void> {
   if (Date.now() - writtenAt < 2_000) return
   await probeStorage(database, tenant)
   writtenAt = Date.now()
@@ -103,7 +103,7 @@ function createReadinessDeps(
   readHealthSamples: ReadinessDeps['readHealthSamples'],
 ): ReadinessDeps {
   return {
-    probe: () => probeDatabaseSometimes(database, deps.tenant),
+    probe: () => probeDatabaseThrottled(database, deps.tenant),
     faults: database.faults,
     isCommitAnswered: deps.committer.isAnswered,
     readHealthSamples,
@@ -115,13 +115,13 @@ function createReadinessDeps(
 }
 
 /** What failed before there was an app. The world learns that it failed; what to set is said in the log. */
-export function failureResponse(error: unknown, log: Log): Response {
+export function invocationFailureResponse(error: unknown, log: Log): Response {
   if (isGatewayError(error) && error.code !== 'config_invalid') {
     log.error('invocation_failed', { code: error.code, problem: error.message })
-    return toHttpResponse(failureAnswer(error.code, error.message))
+    return toHttpResponse(errorCodeAnswer(error.code, error.message))
   }
   log.error('invocation_failed', { problem: describeInvocationFailure(error) })
-  return toHttpResponse(failureAnswer('internal', 'the gateway cannot work as it is configured; its log says why'))
+  return toHttpResponse(errorCodeAnswer('internal', 'the gateway cannot work as it is configured; its log says why'))
 }
 
 function describeInvocationFailure(error: unknown): string {
@@ -144,7 +144,7 @@ export async function receiveEmailEvent(
   const { from, to, rawSize: size } = message
   // The same stream: Cloudflare's types and those of the language have their own names for it.
   const body = message.raw as unknown as EmailEvent['body']
-  const answer = await offerToConnections(deps, { from, to, size, body })
+  const answer = await offerEmailToConnections(deps, { from, to, size, body })
   switch (answer.kind) {
     case 'taken':
       return
@@ -159,7 +159,7 @@ export async function receiveEmailEvent(
   }
 }
 
-async function offerToConnections(
+async function offerEmailToConnections(
   deps: Pick<AppDeps, 'gateway' | 'rejections'>,
   handed: EmailEvent,
 ): Promise<EmailEventResult> {

@@ -7,7 +7,7 @@ import { openHyperdrive } from '../db/hyperdrive.ts'
 import { type Assembled, assembleGateway, type Runtime } from '../gateway/assemble.ts'
 import type { RuntimeFiles } from '../gateway/attachments.ts'
 import type { IssuerCache } from '../identity/issuers/issuer-client.ts'
-import { createSingleCommit } from '../inbound/group-commit.ts'
+import { createUngroupedCommitter } from '../inbound/group-commit.ts'
 import { GatewayError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { GatewayConnection } from '../turns/gateway-connection.ts'
@@ -42,7 +42,7 @@ export function openInvocation(config: Config, options: InvocationOptions): Invo
     now: Date.now,
     monotonicMs: () => performance.now(),
     random: Math.random,
-    committer: createSingleCommit,
+    committer: createUngroupedCommitter,
     log,
     issuerMemory,
     ...(files === undefined ? {} : { files }),
@@ -57,7 +57,7 @@ export function openInvocation(config: Config, options: InvocationOptions): Invo
     assembled.stop()
     await database.close()
   }
-  const problem = assembled.gateway.connections.map(longRunningProblem).find((each) => each !== undefined)
+  const problem = assembled.gateway.connections.map(needsLongRunningProcessProblem).find((each) => each !== undefined)
   if (problem === undefined) return { ...assembled, database, end: endInvocation }
   clearTimeout(over)
   assembled.stop()
@@ -65,7 +65,10 @@ export function openInvocation(config: Config, options: InvocationOptions): Invo
 }
 
 /** What only a process that stays can do, by the name of the connection. */
-function longRunningProblem({ adapter: { channel, ingress }, connection }: GatewayConnection): string | undefined {
+function needsLongRunningProcessProblem({
+  adapter: { channel, ingress },
+  connection,
+}: GatewayConnection): string | undefined {
   const name = `[${channel}] connection "${connection.id}"`
   const advice = 'which needs a process that stays; run it on Node'
   if (ingress?.poll !== undefined) return `${name} pulls its messages, ${advice}`

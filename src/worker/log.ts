@@ -8,10 +8,10 @@ export function createWorkerLog(): Log {
   const writeConsoleLine =
     (level: 'info' | 'warn' | 'error') =>
     (event: string, facts: JsonObject = {}) =>
-      console[level](JSON.stringify({ level, msg: event, ...facts }, hideSecretFields))
+      console[level](JSON.stringify({ level, msg: event, ...facts }, hideSecretField))
   return { info: writeConsoleLine('info'), warn: writeConsoleLine('warn'), error: writeConsoleLine('error') }
 }
 
-function hideSecretFields(key: string, value: unknown): unknown {
+function hideSecretField(key: string, value: unknown): unknown {
   return secretName.test(key) ? '[hidden]' : value
 }

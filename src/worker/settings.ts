@@ -45,10 +45,14 @@ const fewAtOnce = { slots: 2, sendSlots: 2 } as const
 export function readWorkerSettings(env: WorkerEnv, file: ParleyConfig): WorkerSettings {
   const variables = textVariables(env)
   const isAdminOn = variables['PARLEY_ADMIN'] === 'on'
-  const problems = [...bindingProblems(env), ...variableProblems(variables), ...connectionProblems(file)]
+  const problems = [
+    ...missingBindingProblems(env),
+    ...nodeOnlyVariableProblems(variables),
+    ...localOnlyConnectionProblems(file),
+  ]
   const turns = { ...fewAtOnce, ...file.turns }
   const known = file.connections?.filter((each) => !isLocalOnlyChannel(each.channel)) ?? []
-  const config = loadConfigOrExplain(problems, () =>
+  const config = loadConfigOrAddProblem(problems, () =>
     loadConfig({ ...variables, PARLEY_ADMIN: undefined }, { ...file, turns, connections: known }, publicChannels),
   )
   if (isAdminOn && variables['PARLEY_ADMIN_TOKEN'] === undefined)
@@ -69,7 +73,7 @@ function textVariables(env: WorkerEnv): Environment {
   )
 }
 
-function bindingProblems(env: Partial<WorkerEnv>): readonly string[] {
+function missingBindingProblems(env: Partial<WorkerEnv>): readonly string[] {
   const problems: string[] = []
   if (typeof env.HYPERDRIVE?.connectionString !== 'string')
     problems.push('the Hyperdrive binding HYPERDRIVE is missing; add it to wrangler.toml')
@@ -78,13 +82,13 @@ function bindingProblems(env: Partial<WorkerEnv>): readonly string[] {
   return problems
 }
 
-function variableProblems(variables: Environment): readonly string[] {
+function nodeOnlyVariableProblems(variables: Environment): readonly string[] {
   return Object.entries(nodeVariables).flatMap(([name, why]) =>
     variables[name] === undefined ? [] : [`${name} is for Node: ${why}; remove it`],
   )
 }
 
-function connectionProblems(file: ParleyConfig): readonly string[] {
+function localOnlyConnectionProblems(file: ParleyConfig): readonly string[] {
   const local = (file.connections ?? []).filter((each) => isLocalOnlyChannel(each.channel))
   return local.map(
     (each) => `[${each.channel}] connection "${each.id}" answers the gateway's own machine only; run it on Node`,
@@ -96,7 +100,7 @@ function isLocalOnlyChannel(channel: string): boolean {
   return channels.some(isOfChannel) && !publicChannels.some(isOfChannel)
 }
 
-function loadConfigOrExplain(problems: string[], load: () => Config): Config | undefined {
+function loadConfigOrAddProblem(problems: string[], load: () => Config): Config | undefined {
   try {
     return load()
   } catch (error) {
@@ -114,7 +118,7 @@ export const wakeMessage: WakeMessage = { v: 1 }
 /** For an invocation of their own: turns on which others died. */
 export const suspectsMessage: WakeMessage = { v: 1, suspects: true }
 
-export function isSuspectsMessage(body: unknown): boolean {
+export function isSuspectTurnsMessage(body: unknown): boolean {
   return typeof body === 'object' && body !== null && 'suspects' in body && body.suspects === true
 }
 

@@ -15,13 +15,13 @@ import {
 const catalogues = /^src\/(locales|testing)\/|^src\/agents\/demo-agent\.ts$|^adapters\/[^/]+\/sentences\.ts$/
 /** What these say is read by agents: what came in, and how far a chain of agents may go on. */
 const readByAgents = /^adapters\/[^/]+\/normalize(\.ts$|\/)|^src\/identity\/call-chain\.ts$/
-const mayTell = /\b(textPart|completeReply|joinSentences|as Sentence)\b/
+const mayTell = /\b(textPart|normalizeAgentReply|joinSentences|as Sentence)\b/
 /** Where what people read on channels is made. Commands, pages of the API, logs and settings speak to operators. */
 const speaking =
   /^src\/(turns|outbound|identity|markdown|inbound|sessions|tasks)\/|^src\/agents\/(reply|remote-agents|paused-run)\.ts$|^src\/agents\/approvals\/|^adapters\/[^/]+\/(render|deliver|live|presence|approval-links|oauth|client)(\.ts$|\/)/
 
 /** Calls whose words reach a person, or a transcript that is shown to one. */
-const telling = new Set(['textPart', 'completeReply', 'joinSentences'])
+const telling = new Set(['textPart', 'normalizeAgentReply', 'joinSentences'])
 /** What an agent is told stands in brackets: `[file report.pdf: too large]`. */
 const isNote = (text: string) => text.startsWith('[') || text.startsWith('…')
 /** Three words or more, from a capital letter to the end of a sentence. */
@@ -81,7 +81,7 @@ describe('sentences to people', () => {
 
   test.each([
     ["textPart('Stopped.')", 'textPart is given a literal'],
-    ['completeReply(`Done now`, facts)', 'completeReply is given a literal'],
+    ['normalizeAgentReply(`Done now`, facts)', 'normalizeAgentReply is given a literal'],
     ["const stopped = 'I stopped here, as you asked.'", 'a sentence in the code'],
     ['const text = `Approved by them: go on with it.`', 'a sentence in the code'],
     ["const told = 'Stopped.' as Sentence", 'makes a Sentence of another text'],

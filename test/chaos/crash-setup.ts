@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { clearStalePostmaster, readPostmaster } from '../../src/node/embedded-postgres/postmaster.ts'
+import { clearStalePostmaster, readPostmasterPidFile } from '../../src/node/embedded-postgres/postmaster.ts'
 import { stopServer } from '../../src/node/embedded-postgres/server.ts'
 import { embeddedFolder, embeddedUrl } from '../../src/node/embedded-postgres.ts'
 import { freePort } from '../doubles/free-port.ts'
@@ -181,7 +181,7 @@ function embeddedIn(dataDir: string): OpenedDatabase {
   const folder = embeddedFolder(dataDir)
   return {
     async close() {
-      const found = await readPostmaster(folder)
+      const found = await readPostmasterPidFile(folder)
       if (found !== undefined) await stopServer(found, folder)
       // A backend that was at work when its server was killed has no end of its own.
       await clearStalePostmaster(folder)

@@ -4,7 +4,11 @@
 
 import { nameStatement } from '../../src/db/client.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
-import { isPostmasterOfFolder, readPostmaster, signalProcess } from '../../src/node/embedded-postgres/postmaster.ts'
+import {
+  isPostmasterOfFolder,
+  readPostmasterPidFile,
+  signalProcess,
+} from '../../src/node/embedded-postgres/postmaster.ts'
 import { embeddedFolder } from '../../src/node/embedded-postgres.ts'
 import { audit } from './audit.ts'
 import { createScene, type Scene } from './crash-setup.ts'
@@ -121,7 +125,7 @@ async function killInTurn(scene: Scene, size: Size, { say }: CrashTestOptions): 
 }
 
 async function postmasterPid({ folder }: Scene): Promise<number | undefined> {
-  return (await readPostmaster(embeddedFolder(folder)))?.pid
+  return (await readPostmasterPidFile(embeddedFolder(folder)))?.pid
 }
 
 /** Whether a process of this number works on the data folder; one that nobody has waited for yet does not. */

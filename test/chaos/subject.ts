@@ -14,7 +14,7 @@ import type { Failpoint } from '../../src/db/client.ts'
 import { isGatewayError } from '../../src/lib/errors.ts'
 import type { JsonObject } from '../../src/lib/json-value.ts'
 import type { Log } from '../../src/lib/log.ts'
-import { runSuspects } from '../../src/node/run-suspects.ts'
+import { runSuspectTurns } from '../../src/node/run-suspects.ts'
 import { startNode } from '../../src/node.ts'
 import { loopbackClientId, loopbackEdit, loopbackLookup, loopbackNone } from '../doubles/loopback/index.ts'
 import { buyerAgent } from './approval-agent.ts'
@@ -232,7 +232,7 @@ function forkSuspects(): ChildProcess {
 
 /** Its failpoints are the gateway's: what is killed here is killed by its message. */
 async function mainOfSuspects(): Promise<void> {
-  await runSuspects(async () => ({ config: readConfig(), log }))
+  await runSuspectTurns(async () => ({ config: readConfig(), log }))
   process.exit(0)
 }
 

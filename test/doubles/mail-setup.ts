@@ -8,7 +8,7 @@ import type { MailHead } from '../../adapters/email/wire/mail.ts'
 import { type Agent, defineAgent } from '../../src/agents/define-agent.ts'
 import { textOf } from '../../src/contract/index.ts'
 import type { Database } from '../../src/db/client.ts'
-import { createRejections } from '../../src/identity/rejected-requests.ts'
+import { createRejectionLog } from '../../src/identity/rejected-requests.ts'
 import { createNodeListeners } from '../../src/node/ingress.ts'
 import { submit } from './submit-mail.ts'
 import { createTestGateway, type TestGateway } from './test-gateway.ts'
@@ -59,7 +59,7 @@ export async function openMailScene(database: Database, options: SceneOptions = 
     PARLEY_SEAL_KEY: 'ab'.repeat(32),
     ...options.environment,
   })
-  const listeners = createNodeListeners(gateway, createRejections())
+  const listeners = createNodeListeners(gateway, createRejectionLog())
   await listeners.start()
   const address = listeners.states()[0]?.address ?? ''
   const port = Number(address.slice(address.lastIndexOf(':') + 1))

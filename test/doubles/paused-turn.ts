@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { type Database, nameStatement } from '../../src/db/client.ts'
-import { storeDrafts } from '../../src/db/inbox.ts'
+import { storeInboxDrafts } from '../../src/db/inbox.ts'
 import { type NewPendingAction, type NewToolRequest, type NewTurn, noAccessBasis } from '../../src/db/turn-rows.ts'
 import { claimTurns, completeTurn, openTurn } from '../../src/db/turns.ts'
 import { openTenantDb } from '../setup/tenant-db.ts'
@@ -19,7 +19,7 @@ export type PausedTurn = { readonly turnId: string; readonly conversationId: str
 export async function pauseTurn(database: Database, wait: Wait): Promise<PausedTurn> {
   const store = openTenantDb(database, { holder: 'test', leaseMs: 60_000, tenant: 'default' })
   const conversation = randomUUID()
-  await storeDrafts(openTenantDb(database), [aDraft({ messageId: conversation, candidates: [conversation] })])
+  await storeInboxDrafts(openTenantDb(database), [aDraft({ messageId: conversation, candidates: [conversation] })])
   const [lane] = await claimTurns(store, 1)
   if (lane === undefined) throw new Error('nothing to claim')
   const turn = newTurn(lane.messages.map((row) => row.id))

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { type Envelope, envelopeSchemaId } from '../../src/contract/gateway-events.ts'
 import { type Database, nameStatement } from '../../src/db/client.ts'
-import { storeDrafts } from '../../src/db/inbox.ts'
+import { storeInboxDrafts } from '../../src/db/inbox.ts'
 import type { InboxDraft } from '../../src/db/inbox-row.ts'
 import { type HeldLane, type NewTurn, noAccessBasis } from '../../src/db/turn-rows.ts'
 import { claimTurns, completeTurn, openTurn } from '../../src/db/turns.ts'
@@ -40,7 +40,7 @@ export async function hold(
 ): Promise<HeldLane> {
   const messageId = `${said.conversation}.${++count}`
   const { raw: _raw, ...message } = aMessage({ id: messageId, subject: said.subject ?? '', text: said.text ?? 'hello' })
-  await storeDrafts(openTenantDb(database), [
+  await storeInboxDrafts(openTenantDb(database), [
     aDraft({
       messageId,
       subject: said.subject ?? undefined,

@@ -1,13 +1,13 @@
 // The HTTP surface of a test gateway, asked without a server.
 
-import { createApiCallers } from '../../src/api/api-callers.ts'
+import { createCallerIdentification } from '../../src/api/api-callers.ts'
 import { createApp } from '../../src/api/app.ts'
 import type { AppDeps } from '../../src/api/deps.ts'
 import { explainById } from '../../src/api/explain/explain.ts'
 import type { Database } from '../../src/db/client.ts'
 import { createEraseStore } from '../../src/db/erase-person.ts'
 import { createTokenStore } from '../../src/db/tokens.ts'
-import { createRejections } from '../../src/identity/rejected-requests.ts'
+import { createRejectionLog } from '../../src/identity/rejected-requests.ts'
 import { newTraceId } from '../../src/lib/ids.ts'
 import { secret } from '../../src/lib/secret.ts'
 import { createSessionTakeover } from '../../src/turns/operator-takeover.ts'
@@ -22,7 +22,7 @@ export function createTestApp(
   changes: Partial<AppDeps> = {},
 ): ReturnType<typeof createApp> {
   const { db } = gateway.deps
-  const rejections = createRejections()
+  const rejections = createRejectionLog()
   return createApp({
     gateway: gateway.gateway,
     agents: [],
@@ -36,7 +36,7 @@ export function createTestApp(
     replay: (id, wanted) => replay(gateway.deps, id, wanted),
     wake: gateway.wake,
     files: gateway.files,
-    callers: createApiCallers(gateway.deps),
+    callers: createCallerIdentification(gateway.deps),
     tokenIssuers: gateway.config.tokenIssuers,
     publicUrl: gateway.config.publicUrl,
     adminToken: secret(operatorToken),

@@ -6,7 +6,7 @@ import type { ReceiveResult } from '../../src/contract/results.ts'
 import type { Database } from '../../src/db/client.ts'
 import { type Assembled, assembleGateway, type Runtime } from '../../src/gateway/assemble.ts'
 import type { JsonObject } from '../../src/lib/json-value.ts'
-import { createFencedFetch, prepareFencedFetch } from '../../src/node/runtime.ts'
+import { createFencedFetch, loadFetchDispatcher } from '../../src/node/runtime.ts'
 import { loopbackArrival, loopbackSecret } from './loopback/fixtures.ts'
 import { type LoopbackEvent, loopbackClientId, loopbackEdit, loopbackLookup, loopbackNone } from './loopback/index.ts'
 import { memoryBlobs } from './memory-blobs.ts'
@@ -45,7 +45,7 @@ const quickSends = {
   reconcileAfterMs: 20,
 } as const
 
-await prepareFencedFetch()
+await loadFetchDispatcher()
 
 /** As on Node. */
 const fenceFetch: NonNullable<Runtime['fenceFetch']> = (mayLeave, onSend) =>

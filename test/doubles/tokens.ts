@@ -3,7 +3,7 @@
 import type { Database } from '../../src/db/client.ts'
 import { createTokenStore, type TokenLine } from '../../src/db/tokens.ts'
 import { createToken, type TokenDeps, type TokenRequest } from '../../src/identity/tokens.ts'
-import { createIdSource } from '../../src/lib/ids.ts'
+import { createUuidV7Source } from '../../src/lib/ids.ts'
 import { sha256Hex } from '../../src/lib/index.ts'
 
 /** An operator's, for ever, of the default workspace. */
@@ -21,7 +21,7 @@ export const plainTerms: TokenRequest = {
 
 export function tokenDeps(database: Database, tenant = 'default'): TokenDeps {
   const fillRandom = (bytes: Uint8Array<ArrayBuffer>): void => void crypto.getRandomValues(bytes)
-  const newId = createIdSource(Date.now, fillRandom)
+  const newId = createUuidV7Source(Date.now, fillRandom)
   return { tokens: createTokenStore(database, tenant), newId, fillRandom, hash: sha256Hex }
 }
 

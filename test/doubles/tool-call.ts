@@ -4,7 +4,7 @@ import { createToolCatalog } from '../../src/agents/tools/catalog.ts'
 import { type DeclarationForm, readDeclaration } from '../../src/agents/tools/declaration.ts'
 import { type ExecutionDeps, executeCall } from '../../src/agents/tools/execute-call.ts'
 import type { ToolContext, ToolDeclaration, ToolExecutor, ToolResult } from '../../src/agents/tools/tool.ts'
-import { type Preparation, prepareCall } from '../../src/agents/tools/tool-runner.ts'
+import { bindAndValidateCall, type Preparation } from '../../src/agents/tools/tool-runner.ts'
 import type { Fields } from '../../src/lib/json-value.ts'
 
 /** A valid server declaration unless told otherwise; throws when it is refused. */
@@ -16,7 +16,7 @@ export function declared(fields: Fields = {}, form: DeclarationForm = 'server'):
 
 export function prepared(declaration: ToolDeclaration, parameters: Fields, context: Fields = {}): Preparation {
   const requested = { name: declaration.name, parameters }
-  return prepareCall(createToolCatalog([declaration]), requested, { turn: 1, ordinal: 1, context })
+  return bindAndValidateCall(createToolCatalog([declaration]), requested, { turn: 1, ordinal: 1, context })
 }
 
 function toolContext(fields: Partial<ToolContext> = {}): ToolContext {

@@ -6,7 +6,7 @@ import { defineAgent } from '../../src/agents/define-agent.ts'
 import { explainById } from '../../src/api/explain/explain.ts'
 import { textOf } from '../../src/contract/index.ts'
 import { type Database, nameStatement } from '../../src/db/client.ts'
-import { runSweepRound } from '../../src/gateway/sweep.ts'
+import { runRetentionSweep } from '../../src/gateway/sweep.ts'
 import { type Fediverse, startFediverse } from '../doubles/fediverse.ts'
 import { type FediverseGateway, startFediverseGateway } from '../doubles/fediverse-gateway.ts'
 import { aMention, type Person, settlePerson } from '../doubles/fediverse-person.ts'
@@ -66,7 +66,7 @@ describeOnDatabase('an account that is deleted', (database) => {
   }
   const sweep = async ({ gateway: { config, deps } }: FediverseGateway) => {
     await database().query(due, [])
-    await runSweepRound({ config, database: database(), deps, log: deps.log })
+    await runRetentionSweep({ config, database: database(), deps, log: deps.log })
   }
   const counted = async () => (await database().query<Record<string, number>>(counts, []))[0]
   const leaving = ({ id }: Person) => ({

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import type { RawRequest } from '../../src/contract/index.ts'
 import { nameStatement } from '../../src/db/client.ts'
-import { readLedger } from '../../src/db/receipts.ts'
+import { listMessageCountsByConnection } from '../../src/db/receipts.ts'
 import { bodyCases } from '../conformance/activitypub/body-cases.ts'
 import { cavageCases } from '../conformance/activitypub/cavage-cases.ts'
 import { messageCases } from '../conformance/activitypub/evidence-cases.ts'
@@ -99,7 +99,7 @@ describeOnDatabase('under attack', (database) => {
     expect(await kept()).toHaveLength(answered + ignored)
     expect(await database().query(sends, [])).toHaveLength(answered)
     expect([...answers.values()].flat()).toHaveLength(answered)
-    const books = await readLedger(bot.gateway.deps.db)
+    const books = await listMessageCountsByConnection(bot.gateway.deps.db)
     const balance = { received: answered, answered, merged: 0, refused: 0, dead: 0, inFlight: 0, ignored }
     expect(books).toMatchObject(answered + ignored === 0 ? [] : [balance])
   }

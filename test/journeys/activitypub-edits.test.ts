@@ -4,7 +4,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { nameStatement } from '../../src/db/client.ts'
-import { readLedger } from '../../src/db/receipts.ts'
+import { listMessageCountsByConnection } from '../../src/db/receipts.ts'
 import { createSweepStore } from '../../src/db/retention.ts'
 import { proven } from '../conformance/activitypub/proof-cases.ts'
 import { mallory, alice as proving } from '../conformance/activitypub/signature-setup.ts'
@@ -80,7 +80,7 @@ describeOnDatabase('what comes later', (database) => {
       { agent: 'helper', fates: ['answered', 'unchanged'] },
     ])
     const books = { received: 5, answered: 2, refused: 3, merged: 0, dead: 0, inFlight: 0 }
-    expect(await readLedger(bot.gateway.deps.db)).toMatchObject([books])
+    expect(await listMessageCountsByConnection(bot.gateway.deps.db)).toMatchObject([books])
   })
 
   test('AP-050 what carries its own proof is nothing new when somebody else brings it a day later, its words forgotten', async () => {
@@ -118,7 +118,9 @@ describeOnDatabase('what comes later', (database) => {
     for (const arrival of others) expect(await told(arrival)).toBe(202)
     await bot.gateway.settle()
     expect([heard, answers.length]).toEqual([['concierge: Good morning'], 1])
-    expect(await readLedger(bot.gateway.deps.db)).toMatchObject([{ received: 1, answered: 1, duplicates: 8 }])
+    expect(await listMessageCountsByConnection(bot.gateway.deps.db)).toMatchObject([
+      { received: 1, answered: 1, duplicates: 8 },
+    ])
     nowMs += 7 * 24 * hour
     expect(await Promise.all(brought().map(told))).toEqual([401, 401, 401])
   })

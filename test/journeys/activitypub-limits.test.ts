@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { readAuditPage } from '../../src/db/audit.ts'
 import { nameStatement } from '../../src/db/client.ts'
-import { readLedger } from '../../src/db/receipts.ts'
+import { listMessageCountsByConnection } from '../../src/db/receipts.ts'
 import { alice, bob, mallory } from '../conformance/activitypub/signature-setup.ts'
 import { createNote, ourOrigin, type Peer, peerNow, post, signCavage } from '../doubles/activitypub-peer.ts'
 import { type Fediverse, startFediverse } from '../doubles/fediverse.ts'
@@ -71,7 +71,9 @@ describeOnDatabase('the limits of the fediverse', (database) => {
       { outcome: 'refused', rule: 'thread 10 in 3600 s, a share of their own', person: robot.id },
     ])
     expect(gateway.logged.filter(({ event }) => event === 'reply_limit_reached')).toHaveLength(1)
-    expect(await readLedger(gateway.deps.db)).toMatchObject([{ received: 12, answered: 10, refused: 2, inFlight: 0 }])
+    expect(await listMessageCountsByConnection(gateway.deps.db)).toMatchObject([
+      { received: 12, answered: 10, refused: 2, inFlight: 0 },
+    ])
   })
 
   test('ten accounts that post six times each do not silence a person of their server who was answered before', async () => {

@@ -7,7 +7,7 @@ import type { Model, ModelRequest, ModelTurn } from '../../src/agents/models/mod
 import { defineTool } from '../../src/agents/tools/define-tool.ts'
 import { textOf } from '../../src/contract/index.ts'
 import { nameStatement } from '../../src/db/client.ts'
-import { readLedger } from '../../src/db/receipts.ts'
+import { listMessageCountsByConnection } from '../../src/db/receipts.ts'
 import { createTestApp, operatorToken } from '../doubles/test-app.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
@@ -174,7 +174,7 @@ describeOnDatabase('an approval for an agent that another one asked', (database)
       'user tool_result',
       'assistant multimodal_part',
     ])
-    expect(await readLedger(gateway.deps.db)).toMatchObject([{ answered: 2, inFlight: 0 }])
+    expect(await listMessageCountsByConnection(gateway.deps.db)).toMatchObject([{ answered: 2, inFlight: 0 }])
   })
 
   test('that is refused reaches the agent that asked, with the reason, and nothing is done', async () => {

@@ -8,7 +8,7 @@ import { defineTool } from '../../src/agents/tools/define-tool.ts'
 import type { ParleyConfig } from '../../src/config.ts'
 import { type NormalizedMessage, textOf } from '../../src/contract/index.ts'
 import { nameStatement } from '../../src/db/client.ts'
-import { readLedger } from '../../src/db/receipts.ts'
+import { listMessageCountsByConnection } from '../../src/db/receipts.ts'
 import { isGatewayError } from '../../src/lib/errors.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
@@ -298,7 +298,9 @@ describeOnDatabase('an agent call', (database) => {
       // A step that may have happened is not done again, and both agents learn that nobody knows.
       expect(answers()[0]).toContain(expected === 1 ? 'charged 5' : 'may or may not have happened')
       expect({ desk: asked['desk']?.length, billing: asked['billing']?.length }).toEqual({ desk: 2, billing: 2 })
-      expect(await readLedger(next.deps.db)).toMatchObject([{ received: 1, answered: 1, inFlight: 0 }])
+      expect(await listMessageCountsByConnection(next.deps.db)).toMatchObject([
+        { received: 1, answered: 1, inFlight: 0 },
+      ])
     })
 
     test('is not offered where the chain ends, and its model is told', async () => {

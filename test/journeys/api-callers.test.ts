@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { textOf } from '../../src/contract/index.ts'
 import { nameStatement } from '../../src/db/client.ts'
-import { storeDrafts } from '../../src/db/inbox.ts'
+import { storeInboxDrafts } from '../../src/db/inbox.ts'
 import type { Fields } from '../../src/lib/json-value.ts'
 import { type Api, hopHeaders, startApi } from '../doubles/api.ts'
 import { createDoor, until } from '../doubles/background-gateway.ts'
@@ -74,7 +74,7 @@ describeOnDatabase('a caller of the API', (database) => {
 
   test('comes back to the thread it had before thread ids were its own, and nobody else does', async () => {
     const draft = aDraft({ connection: 'agui/demo', subject: 'gw:user/local', candidates: ['t1'], newThreadKey: 't1' })
-    await storeDrafts(openTenantDb(database()), [draft])
+    await storeInboxDrafts(openTenantDb(database()), [draft])
     await until(() => api.heard.length === 1)
     await until(async () => (await api.run('probe', { isHere: true })).status !== 409)
     await api.run('r1', await token())

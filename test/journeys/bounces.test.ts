@@ -8,8 +8,8 @@ import type { Bounce } from '../../src/contract/inbound-event.ts'
 import type { Adapter, DeliveryResult, InboundEvent, InboundMessage } from '../../src/contract/index.ts'
 import { textOf } from '../../src/contract/index.ts'
 import { nameStatement } from '../../src/db/client.ts'
-import { listDeliveries, readLedger } from '../../src/db/receipts.ts'
-import { createRejections } from '../../src/identity/rejected-requests.ts'
+import { listDeliveries, listMessageCountsByConnection } from '../../src/db/receipts.ts'
+import { createRejectionLog } from '../../src/identity/rejected-requests.ts'
 import { judgedChannel } from '../doubles/loopback/judged.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
@@ -91,14 +91,14 @@ describeOnDatabase('a reply', (database) => {
     // What was said before and comes late changes nothing any more.
     await comesBack('b3', { clientId, kind: 'delayed', reason: '4.4.7', at })
     expect(await bounced()).toMatchObject([{ state: 'delivered', bounceKind: 'failed', bounceReason: '5.1.1' }])
-    expect(await readLedger(openTenantDb(database(), 'default'))).toMatchObject([
+    expect(await listMessageCountsByConnection(openTenantDb(database(), 'default'))).toMatchObject([
       { received: 1, answered: 1, dead: 0, inFlight: 0, ignored: 3 },
     ])
     const facts = {
       db: openTenantDb(database(), 'default'),
       agents: ['demo'],
       channels: [{ channel: 'loopback-client-id', reasons: emailReasons }],
-      rejections: createRejections(),
+      rejections: createRejectionLog(),
     }
     const explained = await explainById(facts, 'm1')
     const story = JSON.stringify(explained)
@@ -119,7 +119,7 @@ describeOnDatabase('a reply', (database) => {
       await comesBack('b1', { clientId, kind: 'failed', reason: 'mailbox of ada@mail.test is full', at: 'never' })
       expect(await bounced()).toEqual([])
       expect(await database().query(sent, [])).toMatchObject([{ state: 'delivered' }])
-      expect(await readLedger(openTenantDb(database(), 'default'))).toMatchObject([{ ignored: 1 }])
+      expect(await listMessageCountsByConnection(openTenantDb(database(), 'default'))).toMatchObject([{ ignored: 1 }])
     },
   )
 

@@ -5,7 +5,7 @@ import { defineAgent } from '../../src/agents/define-agent.ts'
 import type { ParleyConfig } from '../../src/config.ts'
 import { type ChannelDefinition, type ConnectionConfig, textOf } from '../../src/contract/index.ts'
 import { nameStatement } from '../../src/db/client.ts'
-import { readLedger } from '../../src/db/receipts.ts'
+import { listMessageCountsByConnection } from '../../src/db/receipts.ts'
 import { createSweepStore } from '../../src/db/retention.ts'
 import { type AtWork, putToWork, until } from '../doubles/background-gateway.ts'
 import { tablesWith } from '../doubles/find-text-in-database.ts'
@@ -77,7 +77,7 @@ describeOnDatabase('consent', (database) => {
     const expected = vendor.messages.length + 1
     await gateway.deliver({ id: `m${count}`, from: 'ada', text, ...more })
     await until(() => vendor.messages.length >= expected)
-    await until(async () => (await readLedger(gateway.deps.db)).every((line) => line.inFlight === 0))
+    await until(async () => (await listMessageCountsByConnection(gateway.deps.db)).every((line) => line.inFlight === 0))
     return vendor.messages.at(-1)?.text ?? ''
   }
   const command = (name: string, args = '', more: Partial<LoopbackEvent> = {}) =>
@@ -137,7 +137,9 @@ describeOnDatabase('consent', (database) => {
     expect(await sweep()).toBe(1)
     expect(await tablesWith(database(), 'the canary')).toEqual([])
     expect(await tablesWith(database(), 'a new day')).toContain('messages')
-    expect(await readLedger(gateway.deps.db)).toMatchObject([{ received: 4, answered: 4, inFlight: 0 }])
+    expect(await listMessageCountsByConnection(gateway.deps.db)).toMatchObject([
+      { received: 4, answered: 4, inFlight: 0 },
+    ])
     const denied = {
       operation: 'store_transcript',
       isAllowed: false,
@@ -273,13 +275,13 @@ describeOnDatabase('consent', (database) => {
     await gateway.deliver({ id: 'w1', from: 'ada', text: 'are you there' })
     expect(await act(id, 'say', { text: 'I am Grace.' })).toMatchObject({ status: 200 })
     await until(() => vendor.messages.at(-1)?.text === 'I am Grace.')
-    expect(await readLedger(gateway.deps.db)).toMatchObject([{ inFlight: 1 }])
+    expect(await listMessageCountsByConnection(gateway.deps.db)).toMatchObject([{ inFlight: 1 }])
     expect(heard).toEqual(['hello after 0'])
     expect(await act(id, 'give-back')).toMatchObject({ status: 200 })
     await until(() => vendor.messages.at(-1)?.text === 're: found are you there')
     // The agent knows what was said in its place.
     expect(heard).toEqual(['hello after 0', 'are you there after 5'])
-    await until(async () => (await readLedger(gateway.deps.db)).every((line) => line.inFlight === 0))
+    await until(async () => (await listMessageCountsByConnection(gateway.deps.db)).every((line) => line.inFlight === 0))
     expect(await act(id, 'say', { text: 'still me' })).toMatchObject({ status: 409 })
     expect(
       (await database().query<{ action: string; outcome: string }>(acts, [])).map(

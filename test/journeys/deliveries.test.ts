@@ -4,7 +4,13 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { textOf } from '../../src/contract/index.ts'
 import { nameStatement } from '../../src/db/client.ts'
-import { dropDelivery, getDelivery, listDeliveries, readLedger, retryDelivery } from '../../src/db/receipts.ts'
+import {
+  dropDelivery,
+  getDelivery,
+  listDeliveries,
+  listMessageCountsByConnection,
+  retryDelivery,
+} from '../../src/db/receipts.ts'
 import type { Fault } from '../../src/testing/scripted-server.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
@@ -171,7 +177,7 @@ describeOnDatabase('a delivery', (database) => {
     vendor.failNext('send', answering(403))
     for (const id of ['m1', 'm2', 'm3']) await gateway.deliver({ id, from: 'ada', text: id, conversation: id })
     await gateway.settle()
-    const [line] = await readLedger(gateway.deps.db)
+    const [line] = await listMessageCountsByConnection(gateway.deps.db)
     expect(line).toMatchObject({ received: 3, answered: 2, merged: 0, refused: 0, dead: 1, inFlight: 0 })
     expect(vendor.messages).toHaveLength(2)
   })

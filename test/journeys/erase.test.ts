@@ -6,7 +6,7 @@ import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent
 import { textOf } from '../../src/contract/index.ts'
 import { nameStatement } from '../../src/db/client.ts'
 import { createEraseStore } from '../../src/db/erase-person.ts'
-import { readLedger } from '../../src/db/receipts.ts'
+import { listMessageCountsByConnection } from '../../src/db/receipts.ts'
 import type { EraseResult } from '../../src/identity/erase.ts'
 import { type AtWork, createDoor, putToWork, until } from '../doubles/background-gateway.ts'
 import { rowsWith, tablesWith } from '../doubles/find-text-in-database.ts'
@@ -102,7 +102,7 @@ describeOnDatabase('a forgotten person', (database) => {
   const forget = (who: string) => post({ principal: `loopback:${who}`, confirm: true })
   const settled = () =>
     until(async () => {
-      const books = await readLedger(gateway.deps.db)
+      const books = await listMessageCountsByConnection(gateway.deps.db)
       const waiting = await database().query<{ n: number }>(
         nameStatement('test_open', 'select count(*)::int as n from outbox where settled_at is null'),
         [],

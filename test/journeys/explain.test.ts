@@ -8,7 +8,7 @@ import { renderTimeline } from '../../src/cli/explain.ts'
 import { textOf } from '../../src/contract/index.ts'
 import { nameStatement } from '../../src/db/client.ts'
 import { approvePairing, rejectPairing } from '../../src/db/pairings.ts'
-import { listEndedMessages, readLedger, retryDelivery } from '../../src/db/receipts.ts'
+import { listEndedMessages, listMessageCountsByConnection, retryDelivery } from '../../src/db/receipts.ts'
 import { GatewayError } from '../../src/lib/errors.ts'
 import type { Fault } from '../../src/testing/scripted-server.ts'
 import { loopbackSecret } from '../doubles/loopback/fixtures.ts'
@@ -178,7 +178,9 @@ describeOnDatabase('explain', (database) => {
       for (const deliveryId of ['d2', 'd3']) await gateway.deliver({ id: 'm1', from: 'ada', text: 'one', deliveryId })
       const story = await told('m1')
       expect(words(story)).toContain('delivered 2 more times, the last time as delivery d3')
-      expect(await readLedger(gateway.deps.db)).toMatchObject([{ received: 1, answered: 1, duplicates: 2 }])
+      expect(await listMessageCountsByConnection(gateway.deps.db)).toMatchObject([
+        { received: 1, answered: 1, duplicates: 2 },
+      ])
       expectDocumented('Duplicate', story)
     })
 

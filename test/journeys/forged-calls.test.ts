@@ -6,7 +6,7 @@ import * as z from 'zod'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { openAiCompatible } from '../../src/agents/models/openai-compatible.ts'
 import { defineTool } from '../../src/agents/tools/define-tool.ts'
-import { readLedger } from '../../src/db/receipts.ts'
+import { listMessageCountsByConnection } from '../../src/db/receipts.ts'
 import { forgedCalls } from '../doubles/forged-calls.ts'
 import { type ScriptedModelServer, startScriptedModel } from '../doubles/scripted-model-server.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
@@ -65,7 +65,7 @@ describeOnDatabase('text that looks like a call', (database) => {
     expect(last?.messages[1]?.content).toBe(text)
     const asked = last?.messages.flatMap(({ tool_calls }) => (Array.isArray(tool_calls) ? tool_calls : []))
     expect(asked).toMatchObject([{ id: 'real', function: { name: 'demo__fetch' } }])
-    const [line] = await readLedger(gateway.deps.db)
+    const [line] = await listMessageCountsByConnection(gateway.deps.db)
     expect(line).toMatchObject({ received: 2, answered: 2 })
   })
 })

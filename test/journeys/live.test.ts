@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
 import { type Database, nameStatement } from '../../src/db/client.ts'
-import { findReplay } from '../../src/db/replay.ts'
+import { findStoredTurnForReplay } from '../../src/db/replay.ts'
 import { cancelRun, listRuns } from '../../src/db/runs.ts'
 import { createDoor, until } from '../doubles/background-gateway.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../doubles/test-gateway.ts'
@@ -109,7 +109,7 @@ describeOnDatabase('a live message', (database) => {
     await gateway.deliver({ id: 'm1', from: 'ada', text: 'go' })
     await until(isEnded)
     const [turn] = await listRuns(gateway.gateway.db, { limit: 1, before: null, status: null })
-    const stored = await findReplay(openTenantDb(database(), 'default'), turn?.id ?? '', 2, 20)
+    const stored = await findStoredTurnForReplay(openTenantDb(database(), 'default'), turn?.id ?? '', 2, 20)
     expect(stored).toMatchObject({ hasLive: true, calls: [{ purpose: 'reply', primary: true }] })
   })
 

@@ -7,7 +7,7 @@ import { openAiCompatible } from '../../src/agents/models/openai-compatible.ts'
 import { defineTool } from '../../src/agents/tools/define-tool.ts'
 import { explainById } from '../../src/api/explain/explain.ts'
 import { findRuns, listRuns } from '../../src/db/runs.ts'
-import { createRejections } from '../../src/identity/rejected-requests.ts'
+import { createRejectionLog } from '../../src/identity/rejected-requests.ts'
 import { type ScriptedModelServer, startScriptedModel } from '../doubles/scripted-model-server.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
@@ -76,7 +76,7 @@ describeOnDatabase('an agent with two models', (database) => {
       },
     ])
     const store = openTenantDb(database(), 'default')
-    const told = await explainById({ db: store, agents: ['demo'], rejections: createRejections() }, 'm1', undefined)
+    const told = await explainById({ db: store, agents: ['demo'], rejections: createRejectionLog() }, 'm1', undefined)
     expect(JSON.stringify(told)).toContain(`answered by ${by}`)
   })
 })

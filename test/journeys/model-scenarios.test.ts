@@ -8,7 +8,7 @@ import { openAiCompatible } from '../../src/agents/models/openai-compatible.ts'
 import { defineTool } from '../../src/agents/tools/define-tool.ts'
 import { ToolError } from '../../src/agents/tools/tool.ts'
 import { nameStatement } from '../../src/db/client.ts'
-import { readLedger } from '../../src/db/receipts.ts'
+import { listMessageCountsByConnection } from '../../src/db/receipts.ts'
 import { secret } from '../../src/lib/secret.ts'
 import { type ScriptedAnswer, type ScriptedModelServer, startScriptedModel } from '../doubles/scripted-model-server.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
@@ -84,7 +84,7 @@ describeOnDatabase('a model behind the gateway', (database) => {
     return { said, turn, end: events.findLast(({ name }) => name === 'completed' || name === 'failed') }
   }
   const books = async () => {
-    const [line] = await readLedger(gateway.deps.db)
+    const [line] = await listMessageCountsByConnection(gateway.deps.db)
     if (line === undefined) throw new Error('nothing was received')
     return line
   }

@@ -7,8 +7,8 @@ import { type Database, nameStatement } from '../../src/db/client.ts'
 import { addGrant, listGrants } from '../../src/db/grants.ts'
 import { approvePairing, listPairings, rejectPairing } from '../../src/db/pairings.ts'
 import { linkIdentity } from '../../src/db/principals.ts'
-import { readLedger } from '../../src/db/receipts.ts'
-import { createSweepStore, sweepOnce } from '../../src/db/retention.ts'
+import { listMessageCountsByConnection } from '../../src/db/receipts.ts'
+import { createSweepStore, sweepExpiredDataOnce } from '../../src/db/retention.ts'
 import type { LoopbackEvent } from '../doubles/loopback/index.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
@@ -60,14 +60,14 @@ describeOnDatabase('a stranger', (database) => {
   const allHeld = async () => (await fate()).every((each) => each.endsWith(' held(pairing_required)'))
   /** The books balance, no lane counts what is held, and nothing needs the sweeper's correction. */
   const balanced = async () => {
-    const [line] = await readLedger(gateway.deps.db)
+    const [line] = await listMessageCountsByConnection(gateway.deps.db)
     if (line === undefined) return undefined
     const { received, answered, merged, refused, dead, inFlight } = line
     expect(received).toBe(answered + merged + refused + dead + inFlight)
     expect(await createSweepStore(database(), 'default').correctDrift(10)).toBe(0)
     return { inFlight, answered, refused }
   }
-  const sweep = () => sweepOnce(createSweepStore(database(), 'default'), policy, gateway.deps.log)
+  const sweep = () => sweepExpiredDataOnce(createSweepStore(database(), 'default'), policy, gateway.deps.log)
   const approve = (given: string) => approvePairing(gateway.deps.db, given, by)
   const reject = (given: string, isBlocked = false) => rejectPairing(gateway.deps.db, given, by, isBlocked)
 

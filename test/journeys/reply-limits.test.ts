@@ -5,13 +5,13 @@ import { defineAgent } from '../../src/agents/define-agent.ts'
 import { explainById } from '../../src/api/explain/explain.ts'
 import type { ReplyLimit } from '../../src/contract/capabilities.ts'
 import type { Adapter, InboundEvent } from '../../src/contract/index.ts'
-import { senderGroup } from '../../src/contract/sender.ts'
+import { senderDomainOrSpace } from '../../src/contract/sender.ts'
 import { readAuditPage } from '../../src/db/audit.ts'
 import { type Database, nameStatement } from '../../src/db/client.ts'
 import { addGrant } from '../../src/db/grants.ts'
-import { readLedger } from '../../src/db/receipts.ts'
+import { listMessageCountsByConnection } from '../../src/db/receipts.ts'
 import { createSweepStore } from '../../src/db/retention.ts'
-import { createRejections } from '../../src/identity/rejected-requests.ts'
+import { createRejectionLog } from '../../src/identity/rejected-requests.ts'
 import { GatewayError } from '../../src/lib/errors.ts'
 import { judgedChannel } from '../doubles/loopback/judged.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
@@ -110,10 +110,10 @@ describeOnDatabase('an answer', (database) => {
       },
     ])
     expect(gateway.logged.filter(({ event }) => event === 'reply_limit_reached')).toHaveLength(1)
-    expect(await readLedger(openTenantDb(database(), 'default'))).toMatchObject([
+    expect(await listMessageCountsByConnection(openTenantDb(database(), 'default'))).toMatchObject([
       { received: 5, answered: 3, refused: 2, inFlight: 0 },
     ])
-    const facts = { db: openTenantDb(database(), 'default'), agents: ['demo'], rejections: createRejections() }
+    const facts = { db: openTenantDb(database(), 'default'), agents: ['demo'], rejections: createRejectionLog() }
     expect(JSON.stringify(await explainById(facts, 'm3'))).toContain(
       'two machines may be answering each other (reply_limit)',
     )
@@ -201,7 +201,7 @@ describeOnDatabase('an answer', (database) => {
     for (let at = 0; at < 4; at += 1)
       await say(gateway, `h${at}`, { from: `h-at-small${at}`, conversation: `h${at}`, text: 'Hello' })
     expect(await say(gateway, 'n1', { from: 'new-at-else', conversation: 'n1', text: 'hello' })).toBe('answered')
-    const facts = { db: openTenantDb(database(), 'default'), agents: ['demo'], rejections: createRejections() }
+    const facts = { db: openTenantDb(database(), 'default'), agents: ['demo'], rejections: createRejectionLog() }
     expect(JSON.stringify(await explainById(facts, 's7'))).toMatch(/the limit \w+ \d in 3600 s, shared by strangers/)
   })
 
@@ -272,5 +272,5 @@ test.each([
   ['telegram:42', undefined],
   ['', undefined],
 ])('the group of %j is %j', (subject, group) => {
-  expect(senderGroup(subject)).toBe(group)
+  expect(senderDomainOrSpace(subject)).toBe(group)
 })

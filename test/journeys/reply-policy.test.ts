@@ -6,7 +6,7 @@ import { defineAgent } from '../../src/agents/define-agent.ts'
 import { explainById } from '../../src/api/explain/explain.ts'
 import type { ReplyPolicySettings } from '../../src/contract/channel.ts'
 import { type Database, nameStatement } from '../../src/db/client.ts'
-import { readLedger } from '../../src/db/receipts.ts'
+import { listMessageCountsByConnection } from '../../src/db/receipts.ts'
 import type { LoopbackEvent } from '../doubles/loopback/index.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
@@ -194,7 +194,7 @@ describeOnDatabase('the reply policy in rooms', (database: () => Database) => {
     await say('m1', inRoom)
     await say('m2', { ...inRoom, conversation: 'lobby' })
     await say('m3', { ...inRoom, addressed: 'mention' })
-    const [books] = await readLedger(openTenantDb(database(), 'default'))
+    const [books] = await listMessageCountsByConnection(openTenantDb(database(), 'default'))
     expect(books).toMatchObject({ received: 3, answered: 1, refused: 2, inFlight: 0, dead: 0 })
     const told = async (id: string) =>
       JSON.stringify(await explainById({ db: openTenantDb(database(), 'default'), agents: ['desk'] }, id))

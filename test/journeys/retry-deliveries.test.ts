@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { textOf } from '../../src/contract/index.ts'
 import { nameStatement } from '../../src/db/client.ts'
-import { readLedger } from '../../src/db/receipts.ts'
+import { listMessageCountsByConnection } from '../../src/db/receipts.ts'
 import { createTestApp, operatorToken } from '../doubles/test-app.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
@@ -81,7 +81,9 @@ describeOnDatabase('deliveries sent again together', (database) => {
     expect([await count(unknown), await count(retries)]).toEqual([2, 3])
     expect((await ask({ ...asked, connection: other })).body).toEqual({ matching: 1, retried: 1 })
     await settled()
-    const [line] = (await readLedger(gateway.deps.db)).filter((each) => each.connection === connection)
+    const [line] = (await listMessageCountsByConnection(gateway.deps.db)).filter(
+      (each) => each.connection === connection,
+    )
     expect(line).toMatchObject({ received: 4, answered: 3, dead: 1, inFlight: 0 })
   })
 

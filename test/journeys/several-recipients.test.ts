@@ -7,8 +7,8 @@ import { explainById } from '../../src/api/explain/explain.ts'
 import { type ChannelDefinition, type InboundEvent, textOf } from '../../src/contract/index.ts'
 import { nameStatement } from '../../src/db/client.ts'
 import { createEraseStore } from '../../src/db/erase-person.ts'
-import { listDeliveries, readLedger } from '../../src/db/receipts.ts'
-import { createRejections } from '../../src/identity/rejected-requests.ts'
+import { listDeliveries, listMessageCountsByConnection } from '../../src/db/receipts.ts'
+import { createRejectionLog } from '../../src/identity/rejected-requests.ts'
 import type { JsonObject } from '../../src/lib/json-value.ts'
 import { loopbackClientId } from '../doubles/loopback/index.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
@@ -96,10 +96,10 @@ describeOnDatabase('a channel with followers', (database) => {
   const says = (id: string, from: string, text: string) => gateway.deliver({ id, from, text, conversation: from })
   const settled = () => settleUntil(gateway, async () => (await database().query<{ n: number }>(open, []))[0]?.n === 0)
   const sent = () => vendor.messages.map(({ conversation, text }) => `${conversation}: ${text}`).toSorted()
-  const books = () => readLedger(openTenantDb(database(), 'default'))
+  const books = () => listMessageCountsByConnection(openTenantDb(database(), 'default'))
   const story = async (id: string) => {
     const store = openTenantDb(database(), 'default')
-    return JSON.stringify(await explainById({ db: store, agents: ['demo'], rejections: createRejections() }, id))
+    return JSON.stringify(await explainById({ db: store, agents: ['demo'], rejections: createRejectionLog() }, id))
   }
 
   test('answers a follow once, however often it comes, and shows that to whoever asks', async () => {

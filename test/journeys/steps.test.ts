@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
 import { textOf } from '../../src/contract/index.ts'
 import { nameStatement } from '../../src/db/client.ts'
-import { listEndedMessages, listRepeatableEffects, resubmitMessage } from '../../src/db/receipts.ts'
+import { listEndedMessages, listPastEffectsOfMessage, resubmitMessage } from '../../src/db/receipts.ts'
 import { GatewayError } from '../../src/lib/errors.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
@@ -226,7 +226,7 @@ describeOnDatabase('a step', (database) => {
     await settleUntil(gateway, settled)
     const [dead] = await listEndedMessages(gateway.deps.db, 'dead', { limit: 10 })
     const id = dead?.id ?? ''
-    expect(await listRepeatableEffects(gateway.deps.db, id)).toEqual([{ label: 'charge', state: 'failed' }])
+    expect(await listPastEffectsOfMessage(gateway.deps.db, id)).toEqual([{ label: 'charge', state: 'failed' }])
     expect(await resubmitMessage(gateway.deps.db, id, 'operator:test')).toBe(true)
     await settleUntil(gateway, settled)
     expect({ charges, fate: await fate() }).toEqual({ charges: 1, fate: { m1: 'dead(tool_outcome_unknown)' } })

@@ -8,7 +8,7 @@ import { readAuditPage } from '../../src/db/audit.ts'
 import { nameStatement } from '../../src/db/client.ts'
 import { addGrant } from '../../src/db/grants.ts'
 import { listPairingGroups } from '../../src/db/pairings.ts'
-import { createSweepStore, sweepOnce } from '../../src/db/retention.ts'
+import { createSweepStore, sweepExpiredDataOnce } from '../../src/db/retention.ts'
 import { localDomain, openMailScene } from '../doubles/mail-setup.ts'
 import { draftMail } from '../doubles/signed-mails.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
@@ -113,7 +113,7 @@ describeOnDatabase('strangers', (database) => {
     await one.settle()
     expect(await fate()).toMatchObject({ pairing_required: 6, answered: 1 })
     await database().query(pastExpiry, [])
-    await sweepOnce(createSweepStore(database(), 'default'), policy, one.deps.log)
+    await sweepExpiredDataOnce(createSweepStore(database(), 'default'), policy, one.deps.log)
     await one.deliver({ id: 'late', from: 'late', conversation: 'late', text: 'room again?' })
     await settleUntil(one, isDone)
     expect(await subjects()).toEqual(['loopback:late'])

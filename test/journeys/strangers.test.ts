@@ -10,7 +10,7 @@ import { textOf } from '../../src/contract/index.ts'
 import { type Database, nameStatement } from '../../src/db/client.ts'
 import { sampleHealth } from '../../src/db/health.ts'
 import { approvePairing, listPairings } from '../../src/db/pairings.ts'
-import { readLedger } from '../../src/db/receipts.ts'
+import { listMessageCountsByConnection } from '../../src/db/receipts.ts'
 import { createSweepStore, defaultRetention } from '../../src/db/retention.ts'
 import { createFolderStore } from '../../src/node/folder-blob-store.ts'
 import { readReadiness } from '../../src/observability/readiness.ts'
@@ -244,7 +244,7 @@ describeOnDatabase('mail of people who were not let in', (database) => {
     await database().query(older, [24 * 7])
     await sweep()
     expect(await database().query(content, [])).toEqual(bare.slice(1))
-    const [books] = await readLedger(scene.gateway.deps.db)
+    const [books] = await listMessageCountsByConnection(scene.gateway.deps.db)
     expect(books).toMatchObject({ answered: 1 })
     const signs = await sampleHealth(openTenantDb(database(), 'default'), defaultRetention)
     expect(signs.filter(({ reason }) => reason === 'no_evidence')).toMatchObject([{ current: 0, total: 1 }])

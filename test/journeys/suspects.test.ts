@@ -6,8 +6,8 @@ import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent
 import { explainById } from '../../src/api/explain/explain.ts'
 import { textOf } from '../../src/contract/index.ts'
 import { nameStatement } from '../../src/db/client.ts'
-import { findSuspectTurns } from '../../src/db/suspect-turns.ts'
-import { createRejections } from '../../src/identity/rejected-requests.ts'
+import { countSuspectTurnsByCrashes } from '../../src/db/suspect-turns.ts'
+import { createRejectionLog } from '../../src/identity/rejected-requests.ts'
 import type { Isolation } from '../../src/turns/suspects.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
@@ -102,7 +102,7 @@ describeOnDatabase('a suspect', (database) => {
     await work(1_000)
     expect(answered()).toContain('re: a')
     expect(answered()).toHaveLength(2)
-    expect(await findSuspectTurns(gateway.deps.db)).toEqual(
+    expect(await countSuspectTurnsByCrashes(gateway.deps.db)).toEqual(
       expect.arrayContaining([
         { crashes: 1, turns: 1 },
         { crashes: 2, turns: 1 },
@@ -131,7 +131,7 @@ describeOnDatabase('a suspect', (database) => {
       expect.objectContaining({ event: 'turn_suspected', facts: expect.objectContaining({ crashes: 1 }) }),
     )
     const store = openTenantDb(database(), 'default')
-    const told = await explainById({ db: store, agents: ['demo'], rejections: createRejections() }, 's1', undefined)
+    const told = await explainById({ db: store, agents: ['demo'], rejections: createRejectionLog() }, 's1', undefined)
     expect(JSON.stringify(told)).toContain('Its process died once')
   })
 })

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../src/agents/define-agent.ts'
 import { type NormalizedMessage, textOf } from '../../src/contract/index.ts'
 import { nameStatement } from '../../src/db/client.ts'
-import { listEndedMessages, readLedger, resubmitMessage } from '../../src/db/receipts.ts'
+import { listEndedMessages, listMessageCountsByConnection, resubmitMessage } from '../../src/db/receipts.ts'
 import { GatewayError } from '../../src/lib/errors.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
@@ -191,7 +191,9 @@ describeOnDatabase('a turn', (database) => {
     await gateway.settle()
     expect(vendor.messages.map((message) => message.text)).toEqual(['re: hello'])
     expect(await gateway.gateway.resubmit(dead?.id ?? '', 'operator:test')).toBe(false)
-    expect(await readLedger(gateway.deps.db)).toMatchObject([{ received: 1, answered: 1, dead: 0, ignored: 1 }])
+    expect(await listMessageCountsByConnection(gateway.deps.db)).toMatchObject([
+      { received: 1, answered: 1, dead: 0, ignored: 1 },
+    ])
   })
 
   test("amends a waiting message by its author's edit, and withdraws it by his delete", async () => {

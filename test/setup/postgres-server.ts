@@ -12,11 +12,11 @@ import { preparePrograms } from '../../src/node/embedded-postgres/binaries.ts'
 import { createCluster, roleName } from '../../src/node/embedded-postgres/cluster.ts'
 import {
   clearStalePostmaster,
-  isAlive,
-  readPostmaster,
+  isProcessAlive,
+  readPostmasterPidFile,
   signalProcess,
 } from '../../src/node/embedded-postgres/postmaster.ts'
-import { buildCommandAs } from '../../src/node/embedded-postgres/run-as.ts'
+import { buildCommandToRunAs } from '../../src/node/embedded-postgres/run-as.ts'
 
 export type PostgresServer = {
   /** The administrator's address. */
@@ -64,7 +64,7 @@ export async function startPostgresServer(options: PostgresServerOptions): Promi
     const args = ['-D', folder, ...serverFlags(port, options)]
     const start = async (): Promise<void> => {
       await clearStalePostmaster(folder)
-      await untilReady(buildCommandAs(runAs, binaries.postgres, args, binaries.libraryPath), folder)
+      await untilReady(buildCommandToRunAs(runAs, binaries.postgres, args, binaries.libraryPath), folder)
     }
     await writeFile(join(folder, 'pg_hba.conf'), 'local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\n')
     await start()
@@ -119,7 +119,7 @@ async function setPassword(folder: string, port: number, password: string): Prom
   await sql.end()
 }
 
-async function untilReady(command: ReturnType<typeof buildCommandAs>, folder: string): Promise<void> {
+async function untilReady(command: ReturnType<typeof buildCommandToRunAs>, folder: string): Promise<void> {
   const child: ChildProcess = spawn(command.file, command.args, {
     ...command.options,
     cwd: '/',
@@ -131,7 +131,7 @@ async function untilReady(command: ReturnType<typeof buildCommandAs>, folder: st
     said = `${said}${chunk}`.slice(-4_000)
   })
   for (const deadline = Date.now() + startTimeoutMs; ; ) {
-    const found = await readPostmaster(folder)
+    const found = await readPostmasterPidFile(folder)
     if (found !== undefined && found.pid === child.pid && found.status === 'ready') break
     if (child.exitCode !== null || Date.now() > deadline) throw new Error(`PostgreSQL did not start: ${said.trim()}`)
     await delay(10)
@@ -141,15 +141,15 @@ async function untilReady(command: ReturnType<typeof buildCommandAs>, folder: st
 }
 
 async function endServer(folder: string, signal: NodeJS.Signals, waitMs: number): Promise<void> {
-  const pid = (await readPostmaster(folder))?.pid
+  const pid = (await readPostmasterPidFile(folder))?.pid
   if (pid === undefined) return
   signalProcess(pid, signal)
   await untilGone([pid], waitMs)
-  if (isAlive(pid)) signalProcess(pid, 'SIGKILL')
+  if (isProcessAlive(pid)) signalProcess(pid, 'SIGKILL')
 }
 
 async function crashServer(folder: string): Promise<void> {
-  const pid = (await readPostmaster(folder))?.pid
+  const pid = (await readPostmasterPidFile(folder))?.pid
   if (pid === undefined) return
   const all = [pid, ...(await childrenOf(pid))]
   for (const each of all) signalProcess(each, 'SIGKILL')
@@ -158,7 +158,7 @@ async function crashServer(folder: string): Promise<void> {
 
 /** The server first: it makes no more children from then on. */
 async function signalAll(folder: string, signal: 'SIGSTOP' | 'SIGCONT'): Promise<void> {
-  const pid = (await readPostmaster(folder))?.pid
+  const pid = (await readPostmasterPidFile(folder))?.pid
   if (pid === undefined) return
   signalProcess(pid, signal)
   for (const each of await childrenOf(pid)) signalProcess(each, signal)
@@ -170,14 +170,15 @@ async function childrenOf(pid: number): Promise<readonly number[]> {
 }
 
 async function untilGone(pids: readonly number[], maxMs: number): Promise<void> {
-  for (let waited = 0; pids.some(isAlive) && waited < maxMs; waited += 20) await delay(20)
+  for (let waited = 0; pids.some(isProcessAlive) && waited < maxMs; waited += 20) await delay(20)
 }
 
 /** A run that was killed leaves its folder; a server whose folder is gone ends by itself within a minute. */
 async function removeLeftovers(): Promise<void> {
   for (const name of await readdir(tmpdir())) {
     const owner = name.startsWith(folderPrefix) ? Number(name.slice(folderPrefix.length).split('-')[0]) : Number.NaN
-    if (Number.isInteger(owner) && !isAlive(owner)) await rm(join(tmpdir(), name), { recursive: true, force: true })
+    if (Number.isInteger(owner) && !isProcessAlive(owner))
+      await rm(join(tmpdir(), name), { recursive: true, force: true })
   }
 }
 

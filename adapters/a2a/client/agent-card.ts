@@ -2,7 +2,7 @@
 
 import { formatAddress, parseAddress, type RemoteCallContext } from '../../../src/contract/index.ts'
 import { asFields, type Fields, GatewayError, isPlainObject } from '../../../src/lib/index.ts'
-import { type CardTrust, isSignedBy } from '../protocol/card-signature.ts'
+import { type CardTrust, hasTrustedCardSignature } from '../protocol/card-signature.ts'
 import { documentPaths } from '../protocol/operations.ts'
 import { type Egress, maxCardBytes, readRemoteJson } from './client.ts'
 import { isRemoteFault, RemoteFault } from './fault.ts'
@@ -51,7 +51,11 @@ export async function discoverCard(deps: CardDeps, target: Target, shelf: CardCa
   const { kept } = shelf
   if (kept !== undefined && Date.now() < kept.freshUntil) return kept.card
   try {
-    shelf.kept = await fetchCardFromFirstUrl(deps, kept === undefined ? await cardUrls(deps, target) : [kept.url], kept)
+    shelf.kept = await fetchCardFromFirstUrl(
+      deps,
+      kept === undefined ? await listCandidateCardUrls(deps, target) : [kept.url],
+      kept,
+    )
   } catch (error) {
     // What it said before counts while it says nothing; what it no longer says does not.
     if (kept !== undefined && isRemoteFault(error, 'remote_unreachable')) return kept.card
@@ -72,7 +76,7 @@ async function fetchCardFromFirstUrl(deps: CardDeps, urls: readonly string[], ke
   }
 }
 
-async function cardUrls(deps: CardDeps, target: Target): Promise<readonly string[]> {
+async function listCandidateCardUrls(deps: CardDeps, target: Target): Promise<readonly string[]> {
   switch (target.kind) {
     case 'card':
       return [target.url.href]
@@ -109,7 +113,7 @@ async function fetchCard(deps: CardDeps, url: string, kept: Kept | undefined): P
   const freshUntil = Date.now() + cacheMaxAge(response.headers.get('cache-control'))
   if (response.status === 304 && kept !== undefined) return { ...kept, freshUntil }
   const card = await readCardBody(response, signal)
-  if (trust !== undefined && !(await isSignedBy(card, trust, (jku) => fetchKeySet(deps, jku))))
+  if (trust !== undefined && !(await hasTrustedCardSignature(card, trust, (jku) => fetchKeySet(deps, jku))))
     throw new RemoteFault('remote_card_unsigned')
   return { url, card: readCard(card), etag: response.headers.get('etag') ?? undefined, freshUntil }
 }
@@ -175,7 +179,7 @@ function readInterface(input: unknown): readonly RemoteInterface[] {
   if (!isPlainObject(input)) return []
   const { url, protocolBinding, protocolVersion, tenant } = input
   const binding = readProtocolBinding(protocolBinding)
-  const dialect = readDialect(protocolVersion)
+  const dialect = parseProtocolVersion(protocolVersion)
   if (typeof url !== 'string' || !URL.canParse(url) || binding === undefined || dialect === undefined) return []
   const routed = typeof tenant === 'string' && tenant !== '' ? { tenant: tenant.slice(0, 256) } : {}
   return [{ url, binding, dialect, ...routed }]
@@ -199,7 +203,7 @@ function readProtocolBinding(name: unknown): Binding | undefined {
 }
 
 /** Patches of a version speak alike. */
-function readDialect(version: unknown): RemoteInterface['dialect'] | undefined {
+function parseProtocolVersion(version: unknown): RemoteInterface['dialect'] | undefined {
   const [major, minor] = String(version).split('.')
   if (major === '1') return '1.0'
   return major === '0' && minor === '3' ? '0.3' : undefined

@@ -21,7 +21,7 @@ import { isRemoteFault, remoteUnavailableError } from './fault.ts'
 import type { RemotePeer } from './options.ts'
 import { type Outcome, toOutboundParts } from './reply.ts'
 import { type Asked, askRemoteAgent, findSentTask, followTask, type Plan } from './send-and-follow.ts'
-import { artifactsText, isTaskWaiting, type RemoteState, type RemoteTask } from './task.ts'
+import { artifactsText, isTaskAwaitingPerson, type RemoteState, type RemoteTask } from './task.ts'
 import type { RemoteInterface } from './wire.ts'
 export type RemoteCall = {
   readonly peer: RemotePeer
@@ -147,7 +147,7 @@ export async function runPlanStep(call: RemoteCall, shelf: CardCache, message: N
   const { trust, allows03 } = peer
   const remembered = readRememberedTask(context.remembered)
   let isMadeNow = false
-  const makePlan = (key: string) => async (): Promise<Failed | { kind: 'plan'; plan: Plan }> => {
+  const discoverCardAndPlanCall = (key: string) => async (): Promise<Failed | { kind: 'plan'; plan: Plan }> => {
     isMadeNow = true
     const card = await discoverCard(
       { egress, remoteCaller: context.remoteCaller, signal, trust, allows03 },
@@ -160,7 +160,7 @@ export async function runPlanStep(call: RemoteCall, shelf: CardCache, message: N
     call,
     'remote agent',
     message.parts,
-    makePlan,
+    discoverCardAndPlanCall,
     false,
   )
   return opened.kind === 'failed' ? opened : { ...opened, isAgain: !isMadeNow }
@@ -180,7 +180,7 @@ async function planCall(card: RemoteCard, { remembered, key, allows03 }: Grounds
       ? remembered
       : undefined
   const at = before?.at ?? chosen
-  const waiting = before !== undefined && isTaskWaiting(before.state) ? before.taskId : undefined
+  const waiting = before !== undefined && isTaskAwaitingPerson(before.state) ? before.taskId : undefined
   const legacy = card.interfaces.find(({ dialect }) => dialect === '0.3') ?? { ...at, dialect: '0.3' as const }
   return {
     at,
@@ -229,13 +229,13 @@ export async function runSendStep(
     binding: plan.at.binding,
     version: plan.at.dialect,
   })
-  const sendAndNameTask = () => async (): Promise<AskedTask> => {
+  const sendAndRememberStream = () => async (): Promise<AskedTask> => {
     const asked = await askRemoteAgent({ ...asking, clientOf: sendingClientOf })
     call.naming.hurry()
     live = asked.live
     return { kind: 'asked', at: asked.at, said: asked.said }
   }
-  const asked = await runRemoteStep<AskedTask>(call, 'remote message', message.parts, sendAndNameTask)
+  const asked = await runRemoteStep<AskedTask>(call, 'remote message', message.parts, sendAndRememberStream)
   return asked.kind === 'failed' || live === undefined ? asked : { ...asked, live }
 }
 
@@ -248,7 +248,7 @@ export async function runFollowStep(
   const { context, clientOf, peer, signal } = call
   call.onStop((other) => other(at).cancel(task.id))
   let isFollowed = false
-  const followAskedTask = () => async (): Promise<Outcome> => {
+  const followTaskUntilRest = () => async (): Promise<Outcome> => {
     isFollowed = true
     const means = {
       client: clientOf(at),
@@ -264,7 +264,7 @@ export async function runFollowStep(
     call,
     'remote answer',
     [{ kind: 'text', task: task.id }],
-    followAskedTask,
+    followTaskUntilRest,
     false,
   )
   // Watching clients have just been told to start over.
@@ -295,7 +295,7 @@ async function runRemoteStep<T extends { readonly kind: string }>(
       idempotent: true,
       effect,
       label: `ask ${context.agent}`,
-      args: await sha256OfJson(parts.map(omitChangingFields)),
+      args: await sha256OfJson(parts.map(partToStableJson)),
     },
   )
   // The journal holds what this very step returned.
@@ -321,7 +321,7 @@ async function toFailedOutcome(call: RemoteCall, error: unknown): Promise<Failed
 }
 
 /** What a part is in every try: URLs of files are made anew each time. */
-function omitChangingFields(part: Part): Json {
+function partToStableJson(part: Part): Json {
   const { bytes_ref: _where, attachment, ...rest } = part as Part & { bytes_ref?: unknown; attachment?: unknown }
   const id = isPlainObject(attachment) ? { attachment: String(attachment['id']) } : {}
   return JSON.parse(JSON.stringify({ ...rest, ...id }))
@@ -377,7 +377,7 @@ type RememberedTask = {
 }
 
 export function toRemoteMemory({ at, ...task }: RememberedTask): Parameters<RemoteCallContext['remember']>[0] {
-  return { ...task, at: { ...at }, isWaiting: isTaskWaiting(task.state) }
+  return { ...task, at: { ...at }, isWaiting: isTaskAwaitingPerson(task.state) }
 }
 
 function readRememberedTask(memory: JsonObject | undefined): RememberedTask | undefined {

@@ -18,6 +18,7 @@ import {
   malformedAnswer,
   type Operation,
   type OutboundMessage,
+  operationToHttpRequest,
   type RemoteInterface,
   readEvent,
   readRemoteTask,
@@ -25,7 +26,6 @@ import {
   readTasks,
   rpcResult,
   type WireRequest,
-  wireRequest,
 } from './wire.ts'
 export type StreamedEvent = { readonly event: RemoteEvent; readonly id: string | undefined }
 
@@ -52,7 +52,7 @@ type ClientDeps = {
 const maxPages = 3
 
 export function createRemoteClient(deps: ClientDeps, at: RemoteInterface): RemoteClient {
-  const callOperation = (operation: Operation) => requestAnswer(deps, at, operation)
+  const callOperation = (operation: Operation) => requestOperationResult(deps, at, operation)
   return {
     send: async (message) => readSendResult(at, await callOperation({ kind: 'send', message })),
     stream: (message) => streamRemoteEvents(deps, at, { kind: 'stream', message }, undefined),
@@ -74,7 +74,7 @@ export function createRemoteClient(deps: ClientDeps, at: RemoteInterface): Remot
   }
 }
 
-async function requestAnswer(deps: ClientDeps, at: RemoteInterface, operation: Operation): Promise<unknown> {
+async function requestOperationResult(deps: ClientDeps, at: RemoteInterface, operation: Operation): Promise<unknown> {
   // An answer in one piece may take as long as the work does.
   const patience = operation.kind === 'send' ? deps.limits.timeoutMs : deps.limits.headersMs
   const signal = AbortSignal.any([deps.signal, AbortSignal.timeout(patience)])
@@ -97,14 +97,14 @@ async function* streamRemoteEvents(
 ): AsyncGenerator<StreamedEvent> {
   const { signal, limits } = deps
   const response = await sendOperation(deps, at, operation, { signal, timeoutMs: limits.headersMs, lastEventId })
-  const readStreamBody = (body: unknown) => readEvent(at, at.binding === 'JSONRPC' ? rpcResult(body) : body)
+  const parseStreamEventBody = (body: unknown) => readEvent(at, at.binding === 'JSONRPC' ? rpcResult(body) : body)
   if (!isEventStream(response)) {
-    yield { event: readStreamBody(await readRemoteJson(response, deps.allowance, signal)), id: undefined }
+    yield { event: parseStreamEventBody(await readRemoteJson(response, deps.allowance, signal)), id: undefined }
     return
   }
   for await (const { fields, id, isError } of readEventFrames(response, limits, deps.allowance, signal)) {
     if (isError && at.binding === 'HTTP+JSON') throw httpFault(400, fields, null)
-    yield { event: readStreamBody(fields), id }
+    yield { event: parseStreamEventBody(fields), id }
   }
 }
 
@@ -120,7 +120,7 @@ async function sendOperation(
   operation: Operation,
   { signal, timeoutMs, lastEventId }: Asking,
 ): Promise<Response> {
-  const request = wireRequest(at, operation)
+  const request = operationToHttpRequest(at, operation)
   if (request === undefined) throw new RemoteFault('remote_unsupported')
   const resumed = lastEventId === undefined ? {} : { 'last-event-id': lastEventId }
   const headers = { ...request.headers, ...deps.headers, ...resumed }
@@ -221,19 +221,19 @@ async function* readEventFrames(
   allowance: Allowance,
   signal: AbortSignal,
 ): AsyncGenerator<Frame> {
-  const createTooMuchFault = () => new RemoteFault('remote_too_much')
-  async function* readCountedChunks(): AsyncGenerator<Uint8Array> {
+  const createSizeLimitFault = () => new RemoteFault('remote_too_much')
+  async function* readChunksWithinAllowance(): AsyncGenerator<Uint8Array> {
     for await (const chunk of readChunks(response, { signal, silenceMs: limits.silenceMs })) {
       allowance.bytes -= chunk.byteLength
-      if (allowance.bytes < 0) throw createTooMuchFault()
+      if (allowance.bytes < 0) throw createSizeLimitFault()
       yield chunk
     }
   }
-  const bounds = { maxEventLength: limits.maxEventBytes, tooLong: createTooMuchFault }
-  for await (const { id, event, data } of readServerSentEvents(readCountedChunks(), bounds)) {
+  const bounds = { maxEventLength: limits.maxEventBytes, tooLong: createSizeLimitFault }
+  for await (const { id, event, data } of readServerSentEvents(readChunksWithinAllowance(), bounds)) {
     const fields = parseJsonFields(new TextEncoder().encode(data))
     allowance.events -= 1
-    if (allowance.events < 0) throw createTooMuchFault()
+    if (allowance.events < 0) throw createSizeLimitFault()
     yield { fields, id: id === '' || id.length > 512 ? undefined : id, isError: event === 'error' }
   }
 }
@@ -264,14 +264,14 @@ async function* readChunks(
 
 function withSilenceLimit<T>(work: Promise<T>, signal: AbortSignal, silenceMs: number | undefined): Promise<T> {
   const told = work.catch((error: unknown) => {
-    throw new RemoteFault(isTooLarge(error) ? 'remote_too_much' : 'remote_unreachable')
+    throw new RemoteFault(isTooLargeError(error) ? 'remote_too_much' : 'remote_unreachable')
   })
   const createSilenceFault = () => new RemoteFault('remote_unreachable')
   return rejectWhenAborted(silenceMs === undefined ? told : withTimeout(told, silenceMs, createSilenceFault), signal)
 }
 
 /** The guard's own limit, told as an error of the stream. */
-function isTooLarge(error: unknown): boolean {
+function isTooLargeError(error: unknown): boolean {
   return (
     isRemoteFault(error, 'remote_too_much') ||
     (error instanceof Error && 'code' in error && error.code === 'bad_request')

@@ -33,16 +33,17 @@ export type RemotePeer = {
   readonly vouchTo: string | undefined
 }
 
-export function readPeer(named: string, options: A2aAgentOptions): RemotePeer {
+export function readPeerOptions(named: string, options: A2aAgentOptions): RemotePeer {
   const target = parseRemoteTarget(named)
   const own = target.kind === 'address' ? [] : [target.url.origin]
   const origins = [...new Set([...own, ...(options.origins ?? []).map((each) => parseOrigin(each, 'origins'))])]
   const credentials = readCredentials(options, own[0])
   for (const origin of credentials.keys())
-    if (!isSafeOrigin(origin, origins)) throw invalidRemoteAgent(`credentials for ${origin} would be sent in the clear`)
+    if (!isSafeOrigin(origin, origins))
+      throw invalidRemoteAgentError(`credentials for ${origin} would be sent in the clear`)
   const { trust } = options
   if (trust !== undefined && (trust.keys ?? []).length + (trust.keyOrigins ?? []).length === 0)
-    throw invalidRemoteAgent('trust needs keys, or keyOrigins to fetch them from')
+    throw invalidRemoteAgentError('trust needs keys, or keyOrigins to fetch them from')
   return {
     target,
     egress: { origins, credentials },
@@ -62,7 +63,7 @@ function readCredentials({ token, credentials = {} }: A2aAgentOptions, own: stri
   }
   if (token === undefined) return proofs
   if (own === undefined)
-    throw invalidRemoteAgent('token needs a URL to belong to; for an address use credentials, by origin')
+    throw invalidRemoteAgentError('token needs a URL to belong to; for an address use credentials, by origin')
   return proofs.set(own, { ...proofs.get(own), authorization: secret(`Bearer ${toSecret(token).reveal()}`) })
 }
 
@@ -70,14 +71,14 @@ function parseVouchToAddress({ vouchTo }: A2aAgentOptions): string | undefined {
   if (vouchTo === undefined) return undefined
   const address = parseAddress(vouchTo)
   if (address === undefined)
-    throw invalidRemoteAgent('vouchTo must be the address of the agent, such as @billing@example.org')
+    throw invalidRemoteAgentError('vouchTo must be the address of the agent, such as @billing@example.org')
   return formatAddress(address)
 }
 
 function readRemoteLimits({ limits }: A2aAgentOptions): RemoteLimits {
   const all = { ...defaultLimits, ...limits }
   const bad = Object.entries(all).find(([, value]) => !(Number.isFinite(value) && value > 0))
-  if (bad !== undefined) throw invalidRemoteAgent(`limits.${bad[0]} must be a positive number`)
+  if (bad !== undefined) throw invalidRemoteAgentError(`limits.${bad[0]} must be a positive number`)
   return all
 }
 
@@ -93,10 +94,10 @@ function toSecret(value: string | Secret): Secret {
 function parseOrigin(text: string, where: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.origin !== text.replace(/\/$/, ''))
-    throw invalidRemoteAgent(`${where} must be origins such as https://agents.example.org`)
+    throw invalidRemoteAgentError(`${where} must be origins such as https://agents.example.org`)
   return url.origin
 }
 
-function invalidRemoteAgent(why: string): GatewayError {
+function invalidRemoteAgentError(why: string): GatewayError {
   return new GatewayError('config_invalid', `[agent] a remote agent: ${why}`)
 }

@@ -13,7 +13,7 @@ import {
   toRemoteMemory,
 } from './call.ts'
 import { createCredentialedFetch, createRemoteClient } from './client.ts'
-import { type A2aAgentOptions, type RemotePeer, readPeer } from './options.ts'
+import { type A2aAgentOptions, type RemotePeer, readPeerOptions } from './options.ts'
 import { type Outcome, replyFromOutcome } from './reply.ts'
 import { findSentTask, type Plan } from './send-and-follow.ts'
 import { taskWaitKey } from './task.ts'
@@ -24,7 +24,7 @@ import type { RemoteInterface } from './wire.ts'
  * agent like any other: people write to it, and other agents here may call it.
  */
 export function a2aAgent(target: string, options: A2aAgentOptions = {}): RemoteAgent {
-  const peer = readPeer(target, options)
+  const peer = readPeerOptions(target, options)
   const shelf: CardCache = {}
   return {
     isAgent: true,
@@ -41,7 +41,7 @@ async function callRemoteAgent(
   context: RemoteCallContext,
 ): Promise<AgentReply> {
   if (context.isSpent?.() === true)
-    return replyFromOutcome({ kind: 'failed', code: 'budget_exceeded' }, toPlainTextAuthor(context))
+    return replyFromOutcome({ kind: 'failed', code: 'budget_exceeded' }, plainTextReplyAuthor(context))
   const call = openRemoteCall(peer, context)
   try {
     const opened = await runPlanStep(call, shelf, message)
@@ -85,10 +85,13 @@ function reportOutcomeAsReply({ context }: RemoteCall, opened: Opened, outcome: 
   const code = outcome.kind === 'failed' ? { code: outcome.code } : {}
   context.emit('remote_answered', { kind: outcome.kind, ...state, ...code })
   const writesMarkdown = opened.kind === 'plan' && opened.plan.writesMarkdown
-  return replyFromOutcome(outcome, { ...toPlainTextAuthor(context), writesMarkdown })
+  return replyFromOutcome(outcome, { ...plainTextReplyAuthor(context), writesMarkdown })
 }
 
-function toPlainTextAuthor({ agent }: RemoteCallContext): { readonly agent: string; readonly writesMarkdown: boolean } {
+function plainTextReplyAuthor({ agent }: RemoteCallContext): {
+  readonly agent: string
+  readonly writesMarkdown: boolean
+} {
   return { agent, writesMarkdown: false }
 }
 

@@ -142,7 +142,7 @@ export async function toOutboundParts(
   const sent: A2aPart[] = []
   let left = maxBytesTogether
   for (const part of parts) {
-    const file = await fileBytes(part, files, Math.min(maxFileBytes, left))
+    const file = await loadFilePart(part, files, Math.min(maxFileBytes, left))
     if (file !== undefined) {
       left -= file.size
       sent.push(file.part)
@@ -155,7 +155,7 @@ export async function toOutboundParts(
   return sent.length > 0 ? sent : [{ text: '(no words)', mediaType: 'text/plain' }]
 }
 
-async function fileBytes(
+async function loadFilePart(
   part: Part,
   files: RemoteCallContext['attachments'],
   maxBytes: number,

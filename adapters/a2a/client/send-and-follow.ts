@@ -6,9 +6,9 @@ import { isRemoteFault, RemoteFault } from './fault.ts'
 import {
   applyEventToTask,
   artifactsText,
-  isTaskAtRest,
+  isTaskAwaitingPerson,
   isTaskOver,
-  isTaskWaiting,
+  isTaskOverOrWaiting,
   type RemoteEvent,
   type RemoteTask,
 } from './task.ts'
@@ -124,7 +124,7 @@ function isTaskOfPlan({ messageId, isNewContext, contextId, taskId }: Plan, task
 async function fetchTaskAfterSignIn({ plan, clientOf }: AskDeps): Promise<RemoteTask | undefined> {
   if (!plan.isSignIn || plan.taskId === undefined) return undefined
   const task = await clientOf(plan.at).get(plan.taskId)
-  return isTaskWaiting(task.state) || isTaskOver(task.state) ? undefined : task
+  return isTaskAwaitingPerson(task.state) || isTaskOver(task.state) ? undefined : task
 }
 
 // A task is followed until it rests. A stream that breaks off with a task unsettled is no answer: it is resumed where it can be,
@@ -168,20 +168,20 @@ export async function followTask(followed: FollowDeps, first: RemoteTask): Promi
     misses: 0,
     shown: '',
   }
-  showProgress(followed, pursuit)
+  showAppendedText(followed, pursuit)
   if (followed.live !== undefined) await consumeEvents(followed, pursuit, followed.live)
-  for (let round = 0; !isTaskDoneFollowing(followed, pursuit); round += 1) {
+  for (let round = 0; !isFollowingDone(followed, pursuit); round += 1) {
     signal.throwIfAborted()
     await sleep(Math.min(firstPauseMs * 2 ** Math.min(round, 8), longestPauseMs), signal)
     if (pursuit.canSubscribe) await consumeEvents(followed, pursuit, resumeTaskStream(followed, pursuit))
-    if (!isTaskDoneFollowing(followed, pursuit)) await pollTask(followed, pursuit)
+    if (!isFollowingDone(followed, pursuit)) await pollTask(followed, pursuit)
   }
   return pursuit.task
 }
 
 /** A peer that shows the wait we ended for this long means it. */
-function isTaskDoneFollowing({ answers }: FollowDeps, { task, since }: FollowState): boolean {
-  return isTaskAtRest(task, performance.now() - since < staleMs ? answers : undefined)
+function isFollowingDone({ answers }: FollowDeps, { task, since }: FollowState): boolean {
+  return isTaskOverOrWaiting(task, performance.now() - since < staleMs ? answers : undefined)
 }
 
 function resumeTaskStream({ client }: FollowDeps, { task, lastEventId }: FollowState): AsyncIterator<StreamedEvent> {
@@ -195,7 +195,7 @@ async function consumeEvents(
   events: AsyncIterator<StreamedEvent>,
 ): Promise<void> {
   try {
-    while (!isTaskDoneFollowing(followed, pursuit)) {
+    while (!isFollowingDone(followed, pursuit)) {
       const read = await events.next()
       if (read.done === true) return
       applyStreamedEvent(followed, pursuit, read.value)
@@ -215,7 +215,7 @@ function applyStreamedEvent(followed: FollowDeps, pursuit: FollowState, { event,
   if (pursuit.task.artifacts.length > followed.limits.maxArtifacts) throw new RemoteFault('remote_too_much')
   pursuit.lastEventId = id ?? pursuit.lastEventId
   pursuit.misses = 0
-  showProgress(followed, pursuit)
+  showAppendedText(followed, pursuit)
 }
 
 async function pollTask(followed: FollowDeps, pursuit: FollowState): Promise<void> {
@@ -235,7 +235,7 @@ function throwAfterFailedPolls(pursuit: FollowState, error: unknown): void {
 }
 
 /** What was shown cannot be taken back: where its words changed, the answer itself says so. */
-function showProgress({ show }: FollowDeps, pursuit: FollowState): void {
+function showAppendedText({ show }: FollowDeps, pursuit: FollowState): void {
   const words = artifactsText(pursuit.task)
   if (words.length <= pursuit.shown.length || !words.startsWith(pursuit.shown)) return
   show(words.slice(pursuit.shown.length))

@@ -58,13 +58,13 @@ export function isTaskOver(state: RemoteState): boolean {
 }
 
 /** It waits for a person, and goes on when it is answered. */
-export function isTaskWaiting(state: RemoteState): boolean {
+export function isTaskAwaitingPerson(state: RemoteState): boolean {
   return openStates.has(state)
 }
 
 /** Nothing more comes from it by itself. `answered`: the wait that was just ended, which a peer may show once more. */
-export function isTaskAtRest(task: RemoteTask, answered?: string): boolean {
-  return isTaskOver(task.state) || (isTaskWaiting(task.state) && taskWaitKey(task) !== answered)
+export function isTaskOverOrWaiting(task: RemoteTask, answered?: string): boolean {
+  return isTaskOver(task.state) || (isTaskAwaitingPerson(task.state) && taskWaitKey(task) !== answered)
 }
 
 /** Tells one wait of a task from the next. */

@@ -1,6 +1,6 @@
 // Requests to remote agents: one operation as what goes over the wire, in either version and binding.
 import { asFields, type Fields, isPlainObject, type JsonObject, toJson } from '../../../src/lib/index.ts'
-import { type FaultName, findFault } from '../protocol/faults.ts'
+import { type FaultName, findFaultName } from '../protocol/faults.ts'
 import { downgradeSendParams, type LegacyForm, upgradePart } from '../protocol/legacy.ts'
 import { type A2aMessage, type A2aPart, standardBase64 } from '../protocol/objects.ts'
 import { buildRestRoute, type Dialect, operations } from '../protocol/operations.ts'
@@ -43,7 +43,7 @@ export type WireRequest = {
 export const jsonTypes = 'application/json, application/a2a+json'
 
 /** Undefined: the dialect has no such operation. */
-export function wireRequest(at: RemoteInterface, operation: Operation): WireRequest | undefined {
+export function operationToHttpRequest(at: RemoteInterface, operation: Operation): WireRequest | undefined {
   const { dialect, url, tenant } = at
   const { rpc, legacyRpc, isStream } = operations[operation.kind]
   const method = dialect === '1.0' ? rpc : legacyRpc
@@ -155,8 +155,8 @@ export function readRemoteTask(at: Reads, input: unknown): RemoteTask {
     id: requireWireText(fields['id']),
     ...readContextId(fields),
     ...readRemoteStatus(at, status),
-    artifacts: requireList(fields['artifacts'], maxParts).map((artifact) => readArtifact(at, artifact)),
-    history: requireList(fields['history'], maxHistory).map((message) => readRemoteMessage(at, message)),
+    artifacts: readBoundedList(fields['artifacts'], maxParts).map((artifact) => readArtifact(at, artifact)),
+    history: readBoundedList(fields['history'], maxHistory).map((message) => readRemoteMessage(at, message)),
   }
 }
 
@@ -165,7 +165,7 @@ export function readTasks(at: Reads, input: unknown): { tasks: readonly RemoteTa
   const fields = requireWireFields(input)
   const next = fields['nextPageToken']
   return {
-    tasks: requireList(fields['tasks'], 100).map((task) => readRemoteTask(at, task)),
+    tasks: readBoundedList(fields['tasks'], 100).map((task) => readRemoteTask(at, task)),
     next: typeof next === 'string' && next !== '' ? next : undefined,
   }
 }
@@ -230,18 +230,18 @@ function readArtifact(at: Reads, input: unknown): RemoteArtifact {
 }
 
 function readRemoteParts(at: Reads, input: unknown): readonly A2aPart[] {
-  return requireList(input, maxParts).map((part) => readRemotePart(at, requireWireFields(part)))
+  return readBoundedList(input, maxParts).map((part) => readRemotePart(at, requireWireFields(part)))
 }
 
 function readRemotePart(at: Reads, given: Fields): A2aPart {
   const fields = at.dialect === '1.0' ? given : upgradeRemotePart(at, given)
   const { text, raw, url } = fields
   const about = {
-    ...readPartText(fields, 'mediaType', /^[\w.+-]+\/[\w.+-]+/),
-    ...readPartText(fields, 'filename', /./),
+    ...pickMatchingTextField(fields, 'mediaType', /^[\w.+-]+\/[\w.+-]+/),
+    ...pickMatchingTextField(fields, 'filename', /./),
   }
   if (typeof text === 'string') return { text, ...about }
-  if (typeof raw === 'string') return { raw: standardBase64(raw) ?? refuseAnswer(), ...about }
+  if (typeof raw === 'string') return { raw: standardBase64(raw) ?? throwMalformedAnswer(), ...about }
   if (typeof url === 'string' && url !== '') return { url, ...about }
   if (!Object.hasOwn(fields, 'data')) throw malformedAnswer()
   return { data: toJson(fields['data']) ?? null, ...about }
@@ -311,7 +311,7 @@ function readFaultReason(body: unknown): FaultCode | undefined {
   const error = isPlainObject(fields['error']) ? fields['error'] : fields
   const details = Array.isArray(error['details']) ? error['details'] : []
   const reason = details.map((detail) => asFields(detail)['reason']).find((each) => typeof each === 'string')
-  const known = findFault(reason, error['code'])
+  const known = findFaultName(reason, error['code'])
   return known === undefined ? undefined : remoteFaults[known]
 }
 
@@ -328,7 +328,7 @@ function requireWireFields(input: unknown): Fields {
   return input
 }
 
-function requireList(input: unknown, most: number): readonly unknown[] {
+function readBoundedList(input: unknown, most: number): readonly unknown[] {
   if (input === undefined || input === null) return []
   if (!Array.isArray(input)) throw malformedAnswer()
   if (input.length > most) throw new RemoteFault('remote_too_much')
@@ -344,11 +344,11 @@ function readContextId({ contextId }: Fields): { readonly contextId?: string } {
   return typeof contextId === 'string' && contextId !== '' ? { contextId: requireWireText(contextId) } : {}
 }
 
-function readPartText(fields: Fields, name: string, pattern: RegExp): JsonObject {
+function pickMatchingTextField(fields: Fields, name: string, pattern: RegExp): JsonObject {
   const value = fields[name]
   return typeof value === 'string' && pattern.test(value) ? { [name]: value.slice(0, 200) } : {}
 }
 
-function refuseAnswer(): never {
+function throwMalformedAnswer(): never {
   throw malformedAnswer()
 }

@@ -195,11 +195,15 @@ export type KeySetReader = (url: string) => Promise<Fields | undefined>
 const algorithms = ['EdDSA', 'Ed25519', 'ES256', 'ES384', 'PS256', 'RS256']
 const maxSignatures = 8
 
-export async function isSignedBy(card: Fields, trust: CardTrust, readKeys: KeySetReader): Promise<boolean> {
+export async function hasTrustedCardSignature(
+  card: Fields,
+  trust: CardTrust,
+  readKeys: KeySetReader,
+): Promise<boolean> {
   const { signatures, ...unsigned } = card
   const payloads = canonicalCardTexts(unsigned).map((text) => base64url.encode(text))
   for (const signature of Array.isArray(signatures) ? signatures.slice(0, maxSignatures) : []) {
-    const keys = await signatureKeys(signature, trust, readKeys)
+    const keys = await trustedSignatureKeys(signature, trust, readKeys)
     for (const payload of keys === undefined ? [] : payloads) {
       if (await verifyCardSignature(signature, payload, keys)) return true
     }
@@ -228,7 +232,7 @@ function dropEmptyValues(value: unknown): unknown {
   return full.length === 0 ? undefined : Object.fromEntries(full)
 }
 
-async function signatureKeys(
+async function trustedSignatureKeys(
   signature: unknown,
   { keys = [], keyOrigins = [] }: CardTrust,
   readKeys: KeySetReader,

@@ -101,7 +101,7 @@ const numbers: Readonly<Record<FaultName, Numbers>> = {
 }
 
 /** The first that has this JSON-RPC code or, better, this reason. */
-export function findFault(reason: unknown, code: unknown): FaultName | undefined {
+export function findFaultName(reason: unknown, code: unknown): FaultName | undefined {
   const all = Object.entries(numbers) as readonly (readonly [FaultName, Numbers])[]
   const byReason = all.find(([, each]) => reason !== undefined && each.reason === reason)
   return (byReason ?? all.find(([, each]) => String(each.code) === String(code)))?.[0]
@@ -122,7 +122,7 @@ export function isA2aFault(value: object): value is Fault {
 
 export type FaultNumbers = { readonly code: number; readonly http: number; readonly status: string }
 
-export function faultNumbers(name: FaultName, table: ErrorTable): FaultNumbers & { readonly isHttp: boolean } {
+export function faultStatusCodes(name: FaultName, table: ErrorTable): FaultNumbers & { readonly isHttp: boolean } {
   const { code, http, status, early, isHttp = false } = numbers[name]
   const now = table === '1.0.0' ? early : undefined
   return { code, http: now?.http ?? http, status: now?.status ?? status, isHttp }

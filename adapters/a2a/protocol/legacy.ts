@@ -14,7 +14,7 @@ import {
   toLegacyState,
 } from './objects.ts'
 import type { OperationName } from './operations.ts'
-import { getFieldInEitherCase } from './requests.ts'
+import { getCamelOrSnakeField } from './requests.ts'
 
 /** JSON-RPC writes what its schema says, REST what its proto says. */
 export type LegacyForm = 'rpc' | 'rest'
@@ -38,9 +38,9 @@ export function upgradeRequest(name: OperationName, params: Fields, options: Leg
     case 'pushDelete':
       return options.form === 'rest'
         ? params
-        : dropAbsent({ taskId: params['id'], id: params['pushNotificationConfigId'] ?? defaultConfigId })
+        : dropNullishFields({ taskId: params['id'], id: params['pushNotificationConfigId'] ?? defaultConfigId })
     case 'pushList':
-      return options.form === 'rest' ? params : dropAbsent({ taskId: params['id'] })
+      return options.form === 'rest' ? params : dropNullishFields({ taskId: params['id'] })
     default:
       return params
   }
@@ -51,22 +51,22 @@ export const defaultConfigId = 'default'
 
 function upgradeSendParams(params: Fields, { form, blocksByDefault }: LegacyOptions): Fields {
   // The proto's own name of the member, which its JSON name does not take away.
-  const message = getFieldInEitherCase(params, 'message') ?? (form === 'rest' ? params['request'] : undefined)
-  const given = getFieldInEitherCase(params, 'configuration')
+  const message = getCamelOrSnakeField(params, 'message') ?? (form === 'rest' ? params['request'] : undefined)
+  const given = getCamelOrSnakeField(params, 'configuration')
   const configuration = isPlainObject(given) ? given : {}
-  const push = getFieldInEitherCase(configuration, form === 'rpc' ? 'pushNotificationConfig' : 'pushNotification')
+  const push = getCamelOrSnakeField(configuration, form === 'rpc' ? 'pushNotificationConfig' : 'pushNotification')
   // A writer of the proto leaves out what is false; without any configuration the sender chose nothing.
   const unsaid = form === 'rest' && isPlainObject(given) ? false : blocksByDefault
-  const blocking = getFieldInEitherCase(configuration, 'blocking') ?? unsaid
-  return dropAbsent({
+  const blocking = getCamelOrSnakeField(configuration, 'blocking') ?? unsaid
+  return dropNullishFields({
     message: isPlainObject(message) ? upgradeMessage(message, form) : message,
-    metadata: getFieldInEitherCase(params, 'metadata'),
+    metadata: getCamelOrSnakeField(params, 'metadata'),
     configuration:
       given !== undefined && given !== null && !isPlainObject(given)
         ? given
-        : dropAbsent({
-            acceptedOutputModes: getFieldInEitherCase(configuration, 'acceptedOutputModes'),
-            historyLength: getFieldInEitherCase(configuration, 'historyLength'),
+        : dropNullishFields({
+            acceptedOutputModes: getCamelOrSnakeField(configuration, 'acceptedOutputModes'),
+            historyLength: getCamelOrSnakeField(configuration, 'historyLength'),
             returnImmediately: typeof blocking === 'boolean' ? !blocking : blocking,
             taskPushNotificationConfig: isPlainObject(push) ? upgradePushConfig(push) : push,
           }),
@@ -74,16 +74,16 @@ function upgradeSendParams(params: Fields, { form, blocksByDefault }: LegacyOpti
 }
 
 function upgradeMessage(message: Fields, form: LegacyForm): Draft {
-  const content = form === 'rest' ? (getFieldInEitherCase(message, 'content') ?? message['parts']) : message['parts']
-  return dropAbsent({
-    messageId: getFieldInEitherCase(message, 'messageId'),
-    contextId: getFieldInEitherCase(message, 'contextId'),
-    taskId: getFieldInEitherCase(message, 'taskId'),
-    role: upgradeRole(getFieldInEitherCase(message, 'role')),
+  const content = form === 'rest' ? (getCamelOrSnakeField(message, 'content') ?? message['parts']) : message['parts']
+  return dropNullishFields({
+    messageId: getCamelOrSnakeField(message, 'messageId'),
+    contextId: getCamelOrSnakeField(message, 'contextId'),
+    taskId: getCamelOrSnakeField(message, 'taskId'),
+    role: upgradeRole(getCamelOrSnakeField(message, 'role')),
     parts: Array.isArray(content) ? content.map((part: unknown) => upgradePart(part, form)) : content,
-    metadata: getFieldInEitherCase(message, 'metadata'),
-    extensions: getFieldInEitherCase(message, 'extensions'),
-    referenceTaskIds: getFieldInEitherCase(message, 'referenceTaskIds'),
+    metadata: getCamelOrSnakeField(message, 'metadata'),
+    extensions: getCamelOrSnakeField(message, 'extensions'),
+    referenceTaskIds: getCamelOrSnakeField(message, 'referenceTaskIds'),
   })
 }
 
@@ -94,18 +94,18 @@ function upgradeRole(role: unknown): unknown {
 export function upgradePart(part: unknown, form: LegacyForm): unknown {
   if (!isPlainObject(part)) return part
   const kind = form === 'rpc' ? part['kind'] : ['text', 'file', 'data'].find((name) => name in part)
-  const metadata = getFieldInEitherCase(part, 'metadata')
-  if (kind === 'text') return dropAbsent({ text: part['text'], metadata })
-  if (kind === 'file') return dropAbsent({ ...upgradeFile(part['file']), metadata })
+  const metadata = getCamelOrSnakeField(part, 'metadata')
+  if (kind === 'text') return dropNullishFields({ text: part['text'], metadata })
+  if (kind === 'file') return dropNullishFields({ ...upgradeFile(part['file']), metadata })
   if (kind === 'data') return upgradeData(form === 'rest' ? unwrapData(part['data']) : part['data'], metadata)
   return {}
 }
 
 function upgradeFile(file: unknown): Draft {
   if (!isPlainObject(file)) return {}
-  const bytes = file['bytes'] ?? getFieldInEitherCase(file, 'fileWithBytes')
-  const uri = file['uri'] ?? getFieldInEitherCase(file, 'fileWithUri')
-  const about = { mediaType: getFieldInEitherCase(file, 'mimeType'), filename: file['name'] }
+  const bytes = file['bytes'] ?? getCamelOrSnakeField(file, 'fileWithBytes')
+  const uri = file['uri'] ?? getCamelOrSnakeField(file, 'fileWithUri')
+  const about = { mediaType: getCamelOrSnakeField(file, 'mimeType'), filename: file['name'] }
   // A writer of the proto may name both members and leave one empty.
   return typeof bytes === 'string' && (bytes !== '' || !uri) ? { raw: bytes, ...about } : { url: uri, ...about }
 }
@@ -119,7 +119,7 @@ const wrappedMark = 'data_part_compat'
 
 function upgradeData(data: unknown, metadata: unknown): Draft {
   if (!isPlainObject(metadata) || metadata[wrappedMark] !== true || !isPlainObject(data) || !('value' in data))
-    return { data: data ?? null, ...dropAbsent({ metadata }) }
+    return { data: data ?? null, ...dropNullishFields({ metadata }) }
   const { [wrappedMark]: _mark, ...rest } = metadata
   return { data: data['value'], ...(Object.keys(rest).length === 0 ? {} : { metadata: rest }) }
 }
@@ -129,11 +129,11 @@ function upgradePushConfig(push: Fields): Draft {
   const schemes = isPlainObject(authentication) ? authentication['schemes'] : undefined
   const scheme: unknown = Array.isArray(schemes) ? schemes[0] : schemes
   const credentials = isPlainObject(authentication) ? authentication['credentials'] : undefined
-  return dropAbsent({
+  return dropNullishFields({
     id: push['id'],
     url: push['url'],
     token: push['token'],
-    authentication: scheme === undefined && !credentials ? undefined : dropAbsent({ scheme, credentials }),
+    authentication: scheme === undefined && !credentials ? undefined : dropNullishFields({ scheme, credentials }),
   })
 }
 
@@ -146,19 +146,20 @@ function upgradeSetPushParams(params: Fields): Draft {
 /** As the proto has it: `{ parent, configId, config: { name, pushNotificationConfig } }`; the path names the task. */
 function upgradeCreatePushParams(params: Fields): Draft {
   const outer = isPlainObject(params['config']) ? params['config'] : params
-  const inner = getFieldInEitherCase(outer, 'pushNotificationConfig')
+  const inner = getCamelOrSnakeField(outer, 'pushNotificationConfig')
   const config = upgradePushConfig(isPlainObject(inner) ? inner : outer)
-  const id = config['id'] || getFieldInEitherCase(params, 'configId') || parseConfigId(outer['name']) || defaultConfigId
+  const id =
+    config['id'] || getCamelOrSnakeField(params, 'configId') || parsePushConfigId(outer['name']) || defaultConfigId
   return { ...config, taskId: params['taskId'], id }
 }
 
-function parseConfigId(name: unknown): string | undefined {
+function parsePushConfigId(name: unknown): string | undefined {
   const [, id] = typeof name === 'string' ? (/\/pushNotificationConfigs\/([^/]+)$/.exec(name) ?? []) : []
   return id
 }
 
 /** Without what is absent. */
-function dropAbsent(fields: Draft): Draft {
+function dropNullishFields(fields: Draft): Draft {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null))
 }
 

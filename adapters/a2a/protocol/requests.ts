@@ -36,15 +36,15 @@ export function readSendRequest(params: Fields): ReadResult<SendRequest> {
   const message = at === undefined ? undefined : readA2aMessage(at)
   const configuration = readObjectField(scope, 'configuration')
   const metadata = readStructField(scope, 'metadata')
-  const rest = configuration === undefined ? noConfiguration : readConfiguration(configuration)
+  const rest = configuration === undefined ? noConfiguration : readSendConfiguration(configuration)
   return toReadResult(scope, message === undefined ? undefined : { message, ...rest, ...dropUndefined({ metadata }) })
 }
 
 const noConfiguration = { acceptedOutputModes: [], returnImmediately: false } as const
 
-function readConfiguration(scope: FieldScope): Omit<SendRequest, 'message' | 'metadata'> {
+function readSendConfiguration(scope: FieldScope): Omit<SendRequest, 'message' | 'metadata'> {
   const at = readObjectField(scope, 'taskPushNotificationConfig')
-  const push = at === undefined ? undefined : readPush(at)
+  const push = at === undefined ? undefined : readPushConfigFields(at)
   const historyLength = readHistoryLength(scope)
   return {
     acceptedOutputModes: readTextsField(scope, 'acceptedOutputModes') ?? [],
@@ -69,7 +69,7 @@ export function readListRequest(params: Fields): ReadResult<ListRequest> {
       state: readStateFilter(scope),
       pageToken: readTextField(scope, 'pageToken', { maxLength: maxTokenLength }),
       historyLength: readHistoryLength(scope),
-      since: readInstant(scope, 'statusTimestampAfter'),
+      since: readTimestampField(scope, 'statusTimestampAfter'),
     }),
     pageSize: readNumberField(scope, 'pageSize', { min: 1, max: 100 }) ?? 50,
     includeArtifacts: readFlagField(scope, 'includeArtifacts') ?? false,
@@ -79,7 +79,7 @@ export function readListRequest(params: Fields): ReadResult<ListRequest> {
 export function readPushConfigRequest(params: Fields): ReadResult<A2aPushConfig> {
   const scope = createFieldScope(params)
   const taskId = readTextField(scope, 'taskId', { isRequired: true })
-  const push = readPush(scope)
+  const push = readPushConfigFields(scope)
   return toReadResult(scope, taskId === undefined || push === undefined ? undefined : { ...push, taskId })
 }
 
@@ -100,7 +100,7 @@ export function readPushListRequest(params: Fields): ReadResult<PushListRequest>
   return toReadResult(scope, taskId === undefined ? undefined : { taskId })
 }
 
-function readPush(scope: FieldScope): Omit<A2aPushConfig, 'taskId'> | undefined {
+function readPushConfigFields(scope: FieldScope): Omit<A2aPushConfig, 'taskId'> | undefined {
   const url = readTextField(scope, 'url', { isRequired: true, maxLength: 2048 })
   const at = readObjectField(scope, 'authentication')
   const authentication = at === undefined ? undefined : readAuthentication(at)
@@ -131,8 +131,8 @@ function readStateFilter(scope: FieldScope): TaskState | undefined {
   return parseState(name) ?? reportViolation(scope, 'status', 'is not a state of tasks')
 }
 
-function readInstant(scope: FieldScope, name: string): string | undefined {
-  const value = getFieldInEitherCase(scope.of, name)
+function readTimestampField(scope: FieldScope, name: string): string | undefined {
+  const value = getCamelOrSnakeField(scope.of, name)
   if (value === undefined || value === null || value === '') return undefined
   const ms = typeof value === 'string' && instant.test(value) ? Date.parse(value) : Number.NaN
   return Number.isNaN(ms)
@@ -166,13 +166,13 @@ function readA2aMessage(scope: FieldScope): A2aMessage | undefined {
 }
 
 function readA2aPart(scope: FieldScope): A2aPart | undefined {
-  const given = contents.filter((name) => hasMember(scope.of, name))
+  const given = contents.filter((name) => hasCamelOrSnakeField(scope.of, name))
   // `data` may be null, which is a value; of the others null means that there is none.
-  const present = given.filter((name) => name === 'data' || getFieldInEitherCase(scope.of, name) !== null)
+  const present = given.filter((name) => name === 'data' || getCamelOrSnakeField(scope.of, name) !== null)
   const [kind, another] = present
   if (kind === undefined || another !== undefined)
     return reportViolation(scope, '', 'must have exactly one of text, raw, url and data')
-  const content = readContent(scope, kind)
+  const content = readPartContent(scope, kind)
   const about = dropUndefined({
     metadata: readStructField(scope, 'metadata'),
     filename: readTextField(scope, 'filename'),
@@ -181,8 +181,8 @@ function readA2aPart(scope: FieldScope): A2aPart | undefined {
   return content === undefined ? undefined : { ...content, ...about }
 }
 
-function readContent(scope: FieldScope, kind: (typeof contents)[number]): A2aPart | undefined {
-  const value = getFieldInEitherCase(scope.of, kind)
+function readPartContent(scope: FieldScope, kind: (typeof contents)[number]): A2aPart | undefined {
+  const value = getCamelOrSnakeField(scope.of, kind)
   if (kind === 'data') {
     const isLarge = new TextEncoder().encode(JSON.stringify(value)).length > maxInlineBytes
     return isLarge
@@ -255,11 +255,11 @@ function reportViolation(scope: FieldScope, name: string, description: string): 
 }
 
 /** The member under its own name, else under the one it has in the proto. */
-export function getFieldInEitherCase(of: Fields, name: string): unknown {
+export function getCamelOrSnakeField(of: Fields, name: string): unknown {
   return Object.hasOwn(of, name) ? of[name] : of[snakeCase(name)]
 }
 
-export function hasMember(of: Fields, name: string): boolean {
+export function hasCamelOrSnakeField(of: Fields, name: string): boolean {
   return Object.hasOwn(of, name) || Object.hasOwn(of, snakeCase(name))
 }
 
@@ -272,7 +272,7 @@ type TextRule = { readonly isRequired?: boolean; readonly maxLength?: number }
 /** Without control characters; an empty one is an absent one. */
 function readTextField(scope: FieldScope, name: string, rule: TextRule = {}): string | undefined {
   const { isRequired = false, maxLength = maxIdLength } = rule
-  const value = getFieldInEitherCase(scope.of, name)
+  const value = getCamelOrSnakeField(scope.of, name)
   if (value === undefined || value === null || value === '')
     return isRequired ? reportViolation(scope, name, 'is required and must not be empty') : undefined
   const text = checkPlainText(value, maxLength)
@@ -291,7 +291,7 @@ function checkPlainText(value: unknown, maxLength: number): { readonly is: strin
 type NumberRule = { readonly min: number; readonly max: number }
 
 function readNumberField(scope: FieldScope, name: string, { min, max }: NumberRule): number | undefined {
-  const value = getFieldInEitherCase(scope.of, name)
+  const value = getCamelOrSnakeField(scope.of, name)
   if (value === undefined || value === null) return undefined
   const number = typeof value === 'string' && wholeNumber.test(value) ? Number(value) : value
   if (typeof number !== 'number' || !Number.isInteger(number))
@@ -300,14 +300,14 @@ function readNumberField(scope: FieldScope, name: string, { min, max }: NumberRu
 }
 
 function readFlagField(scope: FieldScope, name: string): boolean | undefined {
-  const value = getFieldInEitherCase(scope.of, name)
+  const value = getCamelOrSnakeField(scope.of, name)
   if (value === undefined || value === null) return undefined
   if (value === true || value === 'true') return true
   return value === false || value === 'false' ? false : reportViolation(scope, name, 'must be true or false')
 }
 
 function readObjectField(scope: FieldScope, name: string, isRequired = false): FieldScope | undefined {
-  const value = getFieldInEitherCase(scope.of, name)
+  const value = getCamelOrSnakeField(scope.of, name)
   if (value === undefined || value === null) return isRequired ? reportViolation(scope, name, 'is required') : undefined
   if (!isPlainObject(value)) return reportViolation(scope, name, 'must be an object')
   return createFieldScope(value, joinFieldPath(scope, name), scope.problems)
@@ -326,7 +326,7 @@ function readListField<T>(
   read: (item: FieldScope, index: number) => T | undefined,
   { isRequired = false, max }: ListRule,
 ): readonly T[] | undefined {
-  const value = getFieldInEitherCase(scope.of, name)
+  const value = getCamelOrSnakeField(scope.of, name)
   if (value === undefined || value === null) return isRequired ? reportViolation(scope, name, 'is required') : undefined
   if (!Array.isArray(value)) return reportViolation(scope, name, 'must be a list')
   if (isRequired && value.length === 0) return reportViolation(scope, name, 'must have at least one element')
@@ -343,7 +343,7 @@ function readListField<T>(
 }
 
 function readTextsField(scope: FieldScope, name: string, max = 64): readonly string[] | undefined {
-  const value = getFieldInEitherCase(scope.of, name)
+  const value = getCamelOrSnakeField(scope.of, name)
   if (value === undefined || value === null) return undefined
   if (!Array.isArray(value) || value.length > max)
     return reportViolation(scope, name, `must be a list of at most ${max} strings`)

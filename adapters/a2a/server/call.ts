@@ -99,21 +99,21 @@ type PageTokens = {
 const utf8 = new TextEncoder()
 
 export function createPageTokens(hmac: ChannelDeps['hmac'], secret: () => Promise<string>): PageTokens {
-  const signPage = async (text: string, about: readonly unknown[]): Promise<string> => {
+  const signPageToken = async (text: string, about: readonly unknown[]): Promise<string> => {
     const bytes = utf8.encode(JSON.stringify(['a2a-page', text, ...about]))
     return toHex(await hmac.sha256(await secret(), bytes)).slice(0, 32)
   }
   return {
     async write({ stateAt, id }, about) {
       const text = JSON.stringify([stateAt, id])
-      return `${btoa(text)}.${await signPage(text, about)}`
+      return `${btoa(text)}.${await signPageToken(text, about)}`
     },
     async read(token, about) {
       const [encoded = '', given = ''] = token.split('.')
       const text = decodePageToken(encoded)
       if (text === undefined) return undefined
-      const isOurs = equalInConstantTime(given, await signPage(text, about))
-      return isOurs ? parsePosition(text) : undefined
+      const isOurs = equalInConstantTime(given, await signPageToken(text, about))
+      return isOurs ? parsePagePosition(text) : undefined
     },
   }
 }
@@ -127,7 +127,7 @@ function decodePageToken(encoded: string): string | undefined {
 }
 
 /** Marked by us, so that it is what we wrote. */
-function parsePosition(text: string): TaskQuery['after'] {
+function parsePagePosition(text: string): TaskQuery['after'] {
   const [stateAt, id] = JSON.parse(text) as readonly [string, string]
   return { stateAt, id }
 }

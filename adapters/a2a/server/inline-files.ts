@@ -14,7 +14,7 @@ const maxBytes = 4 * 1024 * 1024
 
 export type Filled = <T extends readonly Part[]>(parts: T) => Promise<readonly Part[]>
 
-export function inlinePartFiles(files: FileSource | undefined): Filled {
+export function createPartFileInliner(files: FileSource | undefined): Filled {
   return async (parts) => {
     // Most answers are words alone.
     if (files === undefined || !parts.some(hasStoredBytes)) return parts

@@ -4,7 +4,7 @@ import { type Fields, isPlainObject, parseBoundedJson, readBody } from '../../..
 import { createFault, type Fault, isA2aFault } from '../protocol/faults.ts'
 import { upgradeRequest } from '../protocol/legacy.ts'
 import { findOperation, type OperationName, operations } from '../protocol/operations.ts'
-import { chooseAnswerMediaType, parseJsonType, readVersion } from '../verify.ts'
+import { chooseAnswerMediaType, matchJsonMediaType, readProtocolVersion } from '../verify.ts'
 import { type A2aDeps, invalidParams } from './call.ts'
 import { faultResponse, type ResponseFormat, type RpcId } from './responses.ts'
 import { answerOperation, identifyCaller } from './run-operation.ts'
@@ -35,11 +35,11 @@ export async function serveRpc(deps: A2aDeps, arriving: BindingRequest): Promise
   const envelope = readEnvelope(body)
   const answering = { ...tongue, id: envelope.id ?? null }
   if ('problem' in envelope) return faultResponse(answering, createFault('invalid_request', envelope.problem))
-  const dialect = readVersion(request, settings.protocolVersions)
+  const dialect = readProtocolVersion(request, settings.protocolVersions)
   if (typeof dialect !== 'string') return faultResponse(answering, dialect)
   const spoken = { ...answering, dialect }
   const name = findOperation(envelope.method, dialect)
-  if (name === undefined) return faultResponse(spoken, unknownMethod(envelope.method, dialect))
+  if (name === undefined) return faultResponse(spoken, unknownMethodFault(envelope.method, dialect))
   const told = { ...spoken, isEventStream: dialect === '0.3' && operations[name].isStream === true }
   if (envelope.id === undefined) return notificationResponse(told, name)
   const params = readRpcParams(body, name)
@@ -77,7 +77,7 @@ function notificationResponse(tongue: ResponseFormat, name: OperationName): Resp
   )
 }
 
-function unknownMethod(method: string, dialect: string): Fault {
+function unknownMethodFault(method: string, dialect: string): Fault {
   const other = findOperation(method, dialect === '1.0' ? '0.3' : '1.0')
   const advice =
     other === undefined ? '' : `; it is of ${dialect === '1.0' ? '0.3' : '1.0'}, and A2A-Version says ${dialect}`
@@ -98,7 +98,7 @@ export function mediaTypeFault(headers: Headers, isOptional: boolean): Fault | u
   const type = headers.get('content-type')
   const encoding = (headers.get('content-encoding') ?? 'identity').trim().toLowerCase()
   const isBare = type === null && isOptional
-  if (encoding === 'identity' && (isBare || parseJsonType(type ?? '') !== undefined)) return undefined
+  if (encoding === 'identity' && (isBare || matchJsonMediaType(type ?? '') !== undefined)) return undefined
   const advice = 'send Content-Type: application/json or application/a2a+json, not compressed'
   return createFault('unsupported_media_type', `the body is of a type that is not read here; ${advice}`)
 }

@@ -1,6 +1,6 @@
 // Writes a result or an error on the wire, for each binding and version.
 import type { Json } from '../../../src/lib/index.ts'
-import { type ErrorTable, type Fault, faultDetails, faultNumbers } from '../protocol/faults.ts'
+import { type ErrorTable, type Fault, faultDetails, faultStatusCodes } from '../protocol/faults.ts'
 import { downgradeFrame, downgradeResult, type LegacyForm } from '../protocol/legacy.ts'
 import type { Dialect, OperationName } from '../protocol/operations.ts'
 import type { Frame, Outcome } from './call.ts'
@@ -30,7 +30,7 @@ export function resultResponse(tongue: ResponseFormat, name: OperationName, body
 }
 
 export function faultResponse(tongue: ResponseFormat, fault: Fault, headers: Headers = {}): Response {
-  const { http, isHttp } = faultNumbers(fault.fault, tongue.table)
+  const { http, isHttp } = faultStatusCodes(fault.fault, tongue.table)
   if (tongue.isEventStream === true && !isHttp) {
     const shown = { ...headers, ...fault.headers, 'content-type': 'text/event-stream', 'cache-control': 'no-cache' }
     return new Response(`data: ${JSON.stringify(faultBody(tongue, fault))}\n\n`, { status: 200, headers: shown })
@@ -40,7 +40,7 @@ export function faultResponse(tongue: ResponseFormat, fault: Fault, headers: Hea
 }
 
 function faultBody(tongue: ResponseFormat, fault: Fault): Json {
-  const { code, http, status } = faultNumbers(fault.fault, tongue.table)
+  const { code, http, status } = faultStatusCodes(fault.fault, tongue.table)
   const { message } = fault
   // Typed details are JSON.
   const details = faultDetails(fault) as unknown as Json
@@ -116,7 +116,7 @@ function eventStream({ first, rest }: Stream, options: EventStreamOptions): Read
     options.onEnd()
   }
   const enqueueFrames = (controller: ReadableStreamDefaultController<Uint8Array>, batch: readonly Frame[]): void => {
-    for (const frame of batch) controller.enqueue(utf8.encode(eventText(frame, options.write)))
+    for (const frame of batch) controller.enqueue(utf8.encode(sseEventText(frame, options.write)))
     if (batch.at(-1)?.isLast !== true) return
     controller.close()
     endEventStream()
@@ -158,7 +158,7 @@ function eventStream({ first, rest }: Stream, options: EventStreamOptions): Read
   )
 }
 
-function eventText(frame: Frame, write: (frame: Frame) => string): string {
+function sseEventText(frame: Frame, write: (frame: Frame) => string): string {
   const id = frame.id === undefined || frame.id === '' ? '' : `id: ${frame.id}\n`
   return `${id}data: ${write(frame)}\n\n`
 }

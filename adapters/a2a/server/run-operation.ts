@@ -5,7 +5,7 @@ import { type Fields, isGatewayError } from '../../../src/lib/index.ts'
 import { createFault, type Fault, isA2aFault } from '../protocol/faults.ts'
 import type { A2aCaller } from '../protocol/objects.ts'
 import { type Dialect, knownExtensions, type OperationName, operations } from '../protocol/operations.ts'
-import { getFieldInEitherCase, type ListRequest, readListRequest, readTaskRequest } from '../protocol/requests.ts'
+import { getCamelOrSnakeField, type ListRequest, readListRequest, readTaskRequest } from '../protocol/requests.ts'
 import { createPushConfig, deletePushConfig, getPushConfig, listPushConfigs } from '../push.ts'
 import { renderTask, type TaskView } from '../render.ts'
 import { hasOperationScope, readExtensions, rejectionFault, verifyCaller } from '../verify.ts'
@@ -23,7 +23,7 @@ import {
   toResultOutcome,
   valueOrFault,
 } from './call.ts'
-import { inlinePartFiles, inlineSnapshotFiles } from './inline-files.ts'
+import { createPartFileInliner, inlineSnapshotFiles } from './inline-files.ts'
 import { faultResponse, type ResponseFormat, resultResponse, streamResponse } from './responses.ts'
 import { sendMessage } from './send-message.ts'
 import { streamMessage, subscribeToTask } from './stream.ts'
@@ -91,7 +91,7 @@ const getTask: Operation = async (deps, call, params) => {
   const snapshot = await readOwnTask(deps, call, request.id)
   if (isA2aFault(snapshot)) return snapshot
   const { historyLength } = request
-  const shown = await inlineSnapshotFiles(inlinePartFiles(deps.files), snapshot)
+  const shown = await inlineSnapshotFiles(createPartFileInliner(deps.files), snapshot)
   return toResultOutcome(renderTask(shown, { historyLength, includeArtifacts: true, accepted: [] }))
 }
 
@@ -158,7 +158,7 @@ async function renderListedTask(deps: A2aDeps, call: A2aRequest, task: Task, vie
   if (!view.includeArtifacts && view.historyLength === 0) return renderTask({ task, messages: [], outputs: [] }, view)
   const snapshot = await deps.tasks.read(task.id, taskCaller(call))
   if (snapshot === undefined) return renderTask({ task, messages: [], outputs: [] }, view)
-  return renderTask(await inlineSnapshotFiles(inlinePartFiles(deps.files), { ...snapshot, task }), view)
+  return renderTask(await inlineSnapshotFiles(createPartFileInliner(deps.files), { ...snapshot, task }), view)
 }
 
 const table: Readonly<Record<OperationName, Operation>> = {
@@ -290,15 +290,15 @@ function readTenantAgent(
   params: Fields,
   agents: readonly string[],
 ): { readonly agent: string } | Fault | undefined {
-  const given = getFieldInEitherCase(params, 'tenant')
+  const given = getCamelOrSnakeField(params, 'tenant')
   const inBody = given === undefined || given === null || given === '' ? undefined : given
-  const agentOfTenantFault = (description: string): Fault => invalidParams([{ field: 'tenant', description }])
-  if (inBody !== undefined && typeof inBody !== 'string') return agentOfTenantFault('must be a string')
+  const invalidTenantFault = (description: string): Fault => invalidParams([{ field: 'tenant', description }])
+  if (inBody !== undefined && typeof inBody !== 'string') return invalidTenantFault('must be a string')
   if (inBody !== undefined && inPath !== undefined && inBody !== inPath)
-    return agentOfTenantFault('is another in the path')
+    return invalidTenantFault('is another in the path')
   const tenant = inBody ?? inPath
   if (mount !== undefined)
-    return tenant === undefined || tenant === mount ? { agent: mount } : agentOfTenantFault('is not known here')
+    return tenant === undefined || tenant === mount ? { agent: mount } : invalidTenantFault('is not known here')
   if (tenant === undefined) return undefined
-  return agents.includes(tenant) ? { agent: tenant } : agentOfTenantFault('is not known here')
+  return agents.includes(tenant) ? { agent: tenant } : invalidTenantFault('is not known here')
 }

@@ -6,11 +6,17 @@
 // sends at once; flagging after it would have let the second one run.
 import { type Task, type TaskSnapshot, textOf } from '../../../src/contract/index.ts'
 import { canonicalJson, cleanText } from '../../../src/lib/index.ts'
-import { readCallChain, type SendFacts, sendToMessage, takeGatewayMetadata, taskReferencePart } from '../normalize.ts'
+import {
+  readCallChain,
+  type SendFacts,
+  sendRequestToMessage,
+  takeGatewayMetadata,
+  taskReferencePart,
+} from '../normalize.ts'
 import { createFault, type Fault, isA2aFault } from '../protocol/faults.ts'
 import type { A2aMessage, A2aPart } from '../protocol/objects.ts'
 import { readSendRequest, type SendRequest } from '../protocol/requests.ts'
-import { checkPushConfig, checkPushEnabled, savePushConfig } from '../push.ts'
+import { checkPushEnabled, checkPushUrl, savePushConfig } from '../push.ts'
 import { renderMessage, renderTask } from '../render.ts'
 import { doMediaTypesOverlap, isMediaTypeAccepted } from '../verify.ts'
 import {
@@ -24,7 +30,7 @@ import {
   toResultOutcome,
   valueOrFault,
 } from './call.ts'
-import { inlinePartFiles, inlineSnapshotFiles } from './inline-files.ts'
+import { createPartFileInliner, inlineSnapshotFiles } from './inline-files.ts'
 
 export type AcceptedSend = {
   readonly taskId: string
@@ -39,12 +45,16 @@ export type AcceptedSend = {
 
 const maxReferences = 8
 
-export async function acceptSend(deps: A2aDeps, call: A2aRequest, request: SendRequest): Promise<AcceptedSend | Fault> {
+export async function acceptSentMessage(
+  deps: A2aDeps,
+  call: A2aRequest,
+  request: SendRequest,
+): Promise<AcceptedSend | Fault> {
   const refusal = checkSendRequest(deps, request)
   if (refusal !== undefined) return refusal
-  const facts = await gatherSendFacts(deps, call, request)
+  const facts = await resolveSendRequest(deps, call, request)
   if (isA2aFault(facts)) return facts
-  const [acceptance] = await call.context.accept([sendToMessage(facts, deps.connection)])
+  const [acceptance] = await call.context.accept([sendRequestToMessage(facts, deps.connection)])
   if (acceptance === undefined || acceptance.kind === 'refused')
     return refusalToFault(acceptance?.kind === 'refused' ? acceptance.reason : '')
   const known = acceptance.kind === 'accepted' ? acceptance.taskId : undefined
@@ -85,7 +95,7 @@ function reusedMessageIdFault(): Fault {
 function checkSendRequest(deps: A2aDeps, { message, acceptedOutputModes, push }: SendRequest): Fault | undefined {
   const { inputModes, outputModes } = deps.settings
   if (push !== undefined) {
-    const off = checkPushEnabled(deps) ?? checkPushConfig(deps, push.url, 'configuration.taskPushNotificationConfig.')
+    const off = checkPushEnabled(deps) ?? checkPushUrl(deps, push.url, 'configuration.taskPushNotificationConfig.')
     if (off !== undefined) return off
   }
   const foreign = message.parts.findIndex((part) => !isMediaTypeAccepted(partMediaType(part), inputModes))
@@ -112,7 +122,7 @@ function partMediaType({ text, data, mediaType }: A2aPart): string {
 
 type Facts = SendFacts & { readonly before: TaskSnapshot | undefined }
 
-async function gatherSendFacts(deps: A2aDeps, call: A2aRequest, request: SendRequest): Promise<Facts | Fault> {
+async function resolveSendRequest(deps: A2aDeps, call: A2aRequest, request: SendRequest): Promise<Facts | Fault> {
   const { caller, dialect, agent, named } = call
   const { message: cleaned, forwarded, relay, chain: claimed, inReplyTo } = takeGatewayMetadata(request)
   const message = dropNullChars(cleaned)
@@ -123,7 +133,7 @@ async function gatherSendFacts(deps: A2aDeps, call: A2aRequest, request: SendReq
   const place = await resolveTask(deps, call, message)
   if (isA2aFault(place)) return place
   const isAnonymous = caller.kind === 'anonymous'
-  const references = await readReferences(deps, call, message.referenceTaskIds ?? [])
+  const references = await readReferencedTasks(deps, call, message.referenceTaskIds ?? [])
   const [about] = place.before === undefined ? references : [place.before]
   return {
     message,
@@ -143,7 +153,7 @@ async function gatherSendFacts(deps: A2aDeps, call: A2aRequest, request: SendReq
     references: references.map(({ task, outputs }) =>
       taskReferencePart(task.id, task.state, textOf(outputs.flatMap(({ parts }) => [...parts]))),
     ),
-    inReplyTo: inReplyTo ?? lastAgentRun(about),
+    inReplyTo: inReplyTo ?? lastAgentRunId(about),
     receivedAt: call.context.receivedAt,
   }
 }
@@ -176,7 +186,7 @@ async function resolveTask(
 }
 
 /** Tasks of other callers are silently left out, so that a caller does not learn which exist. */
-async function readReferences(
+async function readReferencedTasks(
   deps: A2aDeps,
   call: A2aRequest,
   ids: readonly string[],
@@ -186,7 +196,7 @@ async function readReferences(
 }
 
 /** What its owner was shown last, by its id: the result is an artifact, anything else the message in the status. */
-function lastAgentRun(about: TaskSnapshot | undefined): string | undefined {
+function lastAgentRunId(about: TaskSnapshot | undefined): string | undefined {
   const result = about?.outputs.at(-1)?.runId
   const asked = about?.messages.findLast((each) => each.role === 'agent')
   const question = asked?.role === 'agent' ? asked.runId : undefined
@@ -234,7 +244,7 @@ export function isUnguessableId(id: string): boolean {
 export const sendMessage: Operation = async (deps, call, params) => {
   const request = valueOrFault(readSendRequest(params))
   if (isA2aFault(request)) return request
-  const taken = await acceptSend(deps, call, request)
+  const taken = await acceptSentMessage(deps, call, request)
   if (isA2aFault(taken)) return taken
   const { taskId, isNew } = taken
   const until = { timeoutMs: deps.settings.blockMs, isFresh: isNew }
@@ -255,6 +265,6 @@ export const sendMessage: Operation = async (deps, call, params) => {
     })
     return toResultOutcome({ message: said })
   }
-  const shown = await inlineSnapshotFiles(inlinePartFiles(deps.files), snapshot)
+  const shown = await inlineSnapshotFiles(createPartFileInliner(deps.files), snapshot)
   return toResultOutcome({ task: renderTask(shown, { historyLength, includeArtifacts: true, accepted }) })
 }

@@ -5,8 +5,8 @@ import type { Fields } from '../../../src/lib/index.ts'
 import { createFault, type Fault, isA2aFault } from '../protocol/faults.ts'
 import { upgradeRequest } from '../protocol/legacy.ts'
 import { type Dialect, documentPaths, matchRestRoute, type RestMatch } from '../protocol/operations.ts'
-import { getFieldInEitherCase, hasMember } from '../protocol/requests.ts'
-import { chooseAnswerMediaType, readVersion } from '../verify.ts'
+import { getCamelOrSnakeField, hasCamelOrSnakeField } from '../protocol/requests.ts'
+import { chooseAnswerMediaType, readProtocolVersion } from '../verify.ts'
 import { type CardDocument, type CardReader, cardResponse, checkCardMethod, type Serving } from './agent-card.ts'
 import { type A2aDeps, invalidParams } from './call.ts'
 import { type BindingRequest, mediaTypeFault, readJsonBody, serveRpc } from './json-rpc.ts'
@@ -23,7 +23,7 @@ export function createA2aServer(
     const origin = deps.publicUrl ?? url.origin
     try {
       if (place.kind === 'operation') return await serveOperation(deps, { request, context, origin }, place)
-      const stranger = await checkCardReader(deps, request, context)
+      const stranger = await checkMayReadCards(deps, request, context)
       if (stranger !== undefined) return faultResponse(defaultResponseFormat(deps, 'rest'), stranger)
       return (
         (await serveDocument(deps, request, place, { origin, isLocal: context.from === 'local' })) ??
@@ -48,7 +48,7 @@ function serveOperation(
 }
 
 /** Undefined: the caller may read it. */
-async function checkCardReader(deps: A2aDeps, request: Request, context: ServeContext): Promise<Fault | undefined> {
+async function checkMayReadCards(deps: A2aDeps, request: Request, context: ServeContext): Promise<Fault | undefined> {
   if (deps.settings.cards === 'public') return undefined
   const caller = await identifyCaller(deps, request, context, undefined)
   return isA2aFault(caller) ? caller : undefined
@@ -169,18 +169,18 @@ async function serveRest(
   const { settings } = deps
   const { headers } = request
   const mediaType = chooseAnswerMediaType(headers.get('content-type') ?? undefined, headers.get('accept') ?? undefined)
-  const version = readVersion(request, settings.protocolVersions)
+  const version = readProtocolVersion(request, settings.protocolVersions)
   const dialect = typeof version === 'string' ? version : '1.0'
   const tongue: ResponseFormat = { dialect, form: 'rest', table: settings.errorTable, id: null, mediaType }
   const match = matchOperation(request.method, segments, dialect)
   if (match.kind !== 'found')
     return faultResponse(tongue, typeof version === 'string' ? unmatchedPathFault(match, segments, dialect) : version)
   // What a verb is asked of a task needs no body, and then no type of one.
-  const foreign = hasBody(request) ? mediaTypeFault(headers, match.params['id'] !== undefined) : undefined
+  const foreign = methodAllowsBody(request) ? mediaTypeFault(headers, match.params['id'] !== undefined) : undefined
   if (foreign !== undefined) return faultResponse(tongue, foreign)
   const caller = await identifyCaller(deps, request, context, mount)
   if (isA2aFault(caller)) return faultResponse(tongue, caller)
-  const body = hasBody(request) ? await readJsonBody(request, settings.maxBodyBytes) : readQuery(request)
+  const body = methodAllowsBody(request) ? await readJsonBody(request, settings.maxBodyBytes) : readQuery(request)
   if (isA2aFault(body)) return faultResponse(tongue, body)
   if (typeof version !== 'string') return faultResponse(tongue, version)
   const params = mergePathParams(body, match.params)
@@ -230,7 +230,7 @@ function unmatchedPathFault(
   return createFault('not_found', `there is nothing at this path in version ${dialect}${advice}`)
 }
 
-function hasBody({ method }: Request): boolean {
+function methodAllowsBody({ method }: Request): boolean {
   return method === 'POST' || method === 'PUT' || method === 'PATCH'
 }
 
@@ -248,7 +248,7 @@ function readQuery(request: Request): Fields {
 /** The path names the task; a body that names another means something else than it says. */
 function mergePathParams(body: Fields, path: Readonly<Record<string, string>>): Fields | Fault {
   for (const [name, value] of Object.entries(path)) {
-    const given = hasMember(body, name) ? getFieldInEitherCase(body, name) : undefined
+    const given = hasCamelOrSnakeField(body, name) ? getCamelOrSnakeField(body, name) : undefined
     if (given !== undefined && given !== null && given !== '' && given !== value)
       return invalidParams([{ field: name, description: 'is another in the path' }])
   }

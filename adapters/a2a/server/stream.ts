@@ -32,14 +32,14 @@ import {
   readOwnTask,
   valueOrFault,
 } from './call.ts'
-import { inlinePartFiles, inlineResponseFiles, inlineSnapshotFiles } from './inline-files.ts'
-import { type AcceptedSend, acceptSend } from './send-message.ts'
+import { createPartFileInliner, inlineResponseFiles, inlineSnapshotFiles } from './inline-files.ts'
+import { type AcceptedSend, acceptSentMessage } from './send-message.ts'
 
 export const streamMessage: Operation = async (deps, call, params) => {
   const request = valueOrFault(readSendRequest(params))
   if (isA2aFault(request)) return request
   if (!deps.settings.streaming) return streamingUnsupportedFault()
-  const taken = await acceptSend(deps, call, request)
+  const taken = await acceptSentMessage(deps, call, request)
   if (isA2aFault(taken)) return taken
   const start = await chooseFirstSnapshot(deps, call, taken)
   if (isA2aFault(start)) return start
@@ -99,20 +99,20 @@ async function openTaskStream(
   const { task } = start
   const place = { taskId: task.id, contextId: task.contextId, accepted: view.accepted }
   const isOver = isFinalState(task.state)
-  const shown = await inlineSnapshotFiles(inlinePartFiles(deps.files), start)
+  const shown = await inlineSnapshotFiles(createPartFileInliner(deps.files), start)
   const first: Frame = { response: { task: renderTask(shown, view) }, id: start.cursor, isLast: isOver }
   if (isOver) return { kind: 'stream', first: [first], rest: emptyStream() }
   const log = deps.tasks.watch(task.id, { cursor: start.cursor, state: task.state, isFresh }, call.signal)
-  const rest = followLog(deps, log, { start, place, isTurn })
+  const rest = followTaskLog(deps, log, { start, place, isTurn })
   const mayBeMessage = isTurn && deps.settings.directMessages
   if (mayBeMessage) return { kind: 'stream', first: [], rest: holdFramesUntilTaskKnown(first, rest, place) }
-  return { kind: 'stream', first: [first], rest: toFrames(rest) }
+  return { kind: 'stream', first: [first], rest: pickRenderedFrames(rest) }
 }
 
 type Followed = { readonly event: TaskEvent; readonly frame: Frame | undefined }
 type Following = { readonly start: TaskSnapshot; readonly place: TaskContext; readonly isTurn: boolean }
 
-async function* followLog(
+async function* followTaskLog(
   deps: A2aDeps,
   log: AsyncIterable<readonly TaskEvent[]>,
   { start, place, isTurn }: Following,
@@ -140,12 +140,13 @@ async function* followLog(
 }
 
 async function inlineEventFiles({ files }: A2aDeps, event: TaskEvent): Promise<Parameters<FrameRenderer>[0]> {
-  if (event.kind === 'answer') return { ...event, said: await inlineResponseFiles(inlinePartFiles(files), event.said) }
+  if (event.kind === 'answer')
+    return { ...event, said: await inlineResponseFiles(createPartFileInliner(files), event.said) }
   if (event.kind !== 'state' || event.said === null) return event
-  return { ...event, said: await inlineResponseFiles(inlinePartFiles(files), event.said) }
+  return { ...event, said: await inlineResponseFiles(createPartFileInliner(files), event.said) }
 }
 
-async function* toFrames(followed: AsyncIterable<readonly Followed[]>): AsyncGenerator<readonly Frame[]> {
+async function* pickRenderedFrames(followed: AsyncIterable<readonly Followed[]>): AsyncGenerator<readonly Frame[]> {
   for await (const batch of followed) yield batch.flatMap(({ frame }) => (frame === undefined ? [] : [frame]))
 }
 
@@ -209,7 +210,7 @@ async function snapshotAtEvent(tasks: TaskService, now: TaskSnapshot, call: A2aR
   const start = snapshotBeforeMessage(now, undefined)
   if (lastEventId === logStart) return start
   const reading = new AbortController()
-  const fold = createTaskFold(start)
+  const fold = createSnapshotBuilder(start)
   const log = tasks.watch(now.task.id, { cursor: logStart }, AbortSignal.any([signal, reading.signal]))
   try {
     for await (const events of log) {
@@ -229,7 +230,7 @@ async function snapshotAtEvent(tasks: TaskService, now: TaskSnapshot, call: A2aR
 type Output = { readonly parts: readonly Part[]; readonly isWhole: boolean }
 type Fold = { readonly add: (event: TaskEvent) => void; readonly task: () => Pick<TaskSnapshot, 'task' | 'outputs'> }
 
-function createTaskFold({ task: begun }: TaskSnapshot): Fold {
+function createSnapshotBuilder({ task: begun }: TaskSnapshot): Fold {
   let task = begun
   const outputs = new Map<string, Output>()
   const words = new Map<string, string>()

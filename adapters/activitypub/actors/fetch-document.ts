@@ -196,8 +196,8 @@ const plain = /^[\x21-\x7e]+$/
 export function isSafeIri(text: unknown, origins: readonly string[]): text is string {
   if (typeof text !== 'string' || text.length > maxLength || !plain.test(text)) return false
   const isWrittenDown = URL.canParse(text) && origins.includes(new URL(text).origin)
-  const isPublic = (address: string): boolean => isWrittenDown || isPublicAddress(address)
-  return checkTarget(text, { pins: true, origins, isPublic }).ok
+  const isAddressAllowed = (address: string): boolean => isWrittenDown || isPublicAddress(address)
+  return checkTarget(text, { pins: true, origins, isPublic: isAddressAllowed }).ok
 }
 
 export function isSameOrigin(one: string, other: string): boolean {
@@ -205,7 +205,7 @@ export function isSameOrigin(one: string, other: string): boolean {
 }
 
 /** A fragment names something inside a document. */
-export function documentUrl(iri: string): string {
+export function urlWithoutFragment(iri: string): string {
   return iri.split('#', 1)[0] ?? iri
 }
 

@@ -5,7 +5,6 @@ import { cleanName, type Fields, isPlainObject } from '../../../src/lib/index.ts
 import { importMultikey, importPemKey } from '../signatures/key-material.ts'
 import type { RemoteActor, RemoteKey } from '../wire/activity.ts'
 import {
-  documentUrl,
   type FetchDocument,
   type Fetched,
   isSafeIri,
@@ -14,6 +13,7 @@ import {
   readSafeIri,
   stringOrEmpty,
   toList,
+  urlWithoutFragment,
 } from './fetch-document.ts'
 import { type Absent, type ActorOutcome, type RemoteCache, toRemoteRefusal } from './remote-cache.ts'
 
@@ -72,7 +72,7 @@ function toActorOutcome(fresh: FreshActor): ActorOutcome {
 }
 
 async function loadActor(deps: ActorDeps, iri: string): Promise<FreshActor> {
-  const url = documentUrl(iri)
+  const url = urlWithoutFragment(iri)
   const fetched = await deps.fetchDocument(url)
   return fetched.kind === 'document' ? readFetchedActor(deps, fetched, url, true) : fetched
 }
@@ -86,18 +86,18 @@ async function readFetchedActor(
   const { id } = fetched.json
   if (!isActor(fetched.json)) return toRemoteRefusal('not_an_actor')
   if (!isSafeIri(id, deps.origins)) return toRemoteRefusal('wrong_id')
-  if (!isIdAtItsServer(id, asked, fetched.url)) {
+  if (!isIdOfAnsweringServer(id, asked, fetched.url)) {
     if (!mayAskAgain) return toRemoteRefusal('wrong_id')
     // It says that it is another actor: that one's own server is asked, once.
-    const again = await deps.fetchDocument(documentUrl(id))
-    return again.kind === 'document' ? readFetchedActor(deps, again, documentUrl(id), false) : again
+    const again = await deps.fetchDocument(urlWithoutFragment(id))
+    return again.kind === 'document' ? readFetchedActor(deps, again, urlWithoutFragment(id), false) : again
   }
   const read = await readActor(fetched.json, { origins: deps.origins, fetchedAt: new Date(deps.now()).toISOString() })
   return read === undefined ? toRemoteRefusal('not_an_actor') : { kind: 'found', ...read }
 }
 
 /** Where a redirect led to another server, only that server's own documents are taken: any user of a server may have set up a redirect. */
-function isIdAtItsServer(id: string, asked: string, from: string): boolean {
+function isIdOfAnsweringServer(id: string, asked: string, from: string): boolean {
   return isSameIri(id, from) || (isSameIri(id, asked) && isSameOrigin(asked, from))
 }
 
@@ -159,7 +159,7 @@ export async function readActor(
     iconUrl: readIconUrl(document['icon'], origins),
     keys,
     alsoKnownAs: toList(document['alsoKnownAs']).filter((each) => isSafeIri(each, origins)),
-    isNoBot: hasNoBotTag(document),
+    isNoBot: isTaggedNobot(document),
     fetchedAt,
   }
   return { actor, references }
@@ -186,7 +186,7 @@ function readIconUrl(value: unknown, origins: readonly string[]): string | undef
   return isPlainObject(first) ? readSafeIri(first['url'] ?? first['href'], origins) : readSafeIri(first, origins)
 }
 
-function hasNoBotTag(document: Fields): boolean {
+function isTaggedNobot(document: Fields): boolean {
   const summary = stringOrEmpty(document['summary']).slice(0, maxSummary)
   // The tag may stand in a link: `#<span>nobot</span>`.
   if (noBot.test(summary.replace(/<[^<>]{0,500}>/g, ''))) return true

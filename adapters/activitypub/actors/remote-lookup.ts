@@ -10,13 +10,13 @@ import {
 import type { RemoteActor, RemoteKey } from '../wire/activity.ts'
 import {
   createDocumentFetcher,
-  documentUrl,
   type FetchDocument,
   type FetchDocumentDeps,
   isSafeIri,
   isSameIri,
   isSameOrigin,
   toList,
+  urlWithoutFragment,
 } from './fetch-document.ts'
 import {
   confirmHandle,
@@ -159,7 +159,7 @@ export type KeyDeps = {
 function createRemoteKeys(deps: KeyDeps): RemoteKeys {
   const { cache } = deps
   const load = shareRunningCalls(async (keyId: string): Promise<KeyOutcome> => {
-    const found = await loadKey(deps, keyId)
+    const found = await fetchRemoteKey(deps, keyId)
     if (found.kind !== 'found') {
       await cache.keepAbsent(keyId, found)
       return found
@@ -194,8 +194,8 @@ function createRemoteKeys(deps: KeyDeps): RemoteKeys {
   }
 }
 
-async function loadKey(deps: KeyDeps, keyId: string): Promise<KeyOutcome> {
-  const url = documentUrl(keyId)
+async function fetchRemoteKey(deps: KeyDeps, keyId: string): Promise<KeyOutcome> {
+  const url = urlWithoutFragment(keyId)
   const fetched = await deps.fetchDocument(url)
   if (fetched.kind !== 'document') return fetched
   const claim = readKeyClaim(fetched.json, keyId)
@@ -204,7 +204,7 @@ async function loadKey(deps: KeyDeps, keyId: string): Promise<KeyOutcome> {
   if (!isSameOrigin(claim.owner, keyId) || !isSameOrigin(fetched.url, keyId)) return toRemoteRefusal('foreign_key')
   const owner = isActor(fetched.json)
     ? await deps.actors.read(fetched, url)
-    : await deps.actors.load(documentUrl(claim.owner))
+    : await deps.actors.load(urlWithoutFragment(claim.owner))
   return owner.kind === 'found' ? findListedKey(owner, claim, keyId) : owner
 }
 

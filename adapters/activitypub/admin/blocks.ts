@@ -4,7 +4,7 @@ import type { OperationResult, Operations, Records, RecordWrite } from '../../..
 import { GatewayError, type JsonObject, sha256Hex } from '../../../src/lib/index.ts'
 import { peerSchema } from '../config.ts'
 import type { DocumentDeps } from '../documents/document-deps.ts'
-import { maxBlocks, type PeerList, peerList } from '../moderation.ts'
+import { createPeerList, maxBlocks, type PeerList } from '../moderation.ts'
 import { blockFamilies, ownFamilies, peerFamilies, versionKey } from '../wire/records.ts'
 import {
   type BlockRow,
@@ -29,7 +29,7 @@ export function blockOperations(deps: BlockDeps): Operations {
     async 'blocks.list'(input) {
       const { limit, ...page } = parseOperationInput(pageOf, input, 'give limit from 1 to 100, after as a list ended')
       const found = await records.list(blockFamilies.peer, { ...page, limit })
-      const blocks = found.map(({ key, value, at }) => ({ peer: key, ...parseBlock(value), since: at }))
+      const blocks = found.map(({ key, value, at }) => ({ peer: key, ...parseBlockRecord(value), since: at }))
       const next = found.length < limit ? null : (found.at(-1)?.key ?? null)
       return { value: { blocks, settings: page.after === undefined ? [...listed] : [], next } }
     },
@@ -55,14 +55,14 @@ export function blockOperations(deps: BlockDeps): Operations {
       const found = await records.list(blockFamilies.peer, page)
       // The list is one of hosts: blocked accounts are not shared.
       const hosts = found.filter(({ key }) => !key.includes('/'))
-      const rows = hosts.map(({ key, value }) => ({ host: key, ...parseBlock(value) }))
+      const rows = hosts.map(({ key, value }) => ({ host: key, ...parseBlockRecord(value) }))
       const next = found.length < exportedAtOnce ? null : (found.at(-1)?.key ?? null)
       return { value: { csv: `${after === undefined ? listHeader : ''}${writeBlockList(rows)}`, next } }
     },
   }
 }
 
-function parseBlock({ severity, comment }: JsonObject): { readonly severity: string; readonly comment: string } {
+function parseBlockRecord({ severity, comment }: JsonObject): { readonly severity: string; readonly comment: string } {
   return { severity: typeof severity === 'string' ? severity : 'suspend', comment: String(comment ?? '') }
 }
 
@@ -93,7 +93,7 @@ export type NewBlock = { readonly peer: string; readonly severity: string; reado
 async function addBlocks(deps: BlockDeps, blocks: readonly NewBlock[], at: string): Promise<OperationResult> {
   const { records, places } = deps
   const peers = blocks.map(({ peer }) => peer)
-  const own = peerList(peers)
+  const own = createPeerList(peers)
   if (own.has(places.instance) || own.has(`https://${places.handleHost}/`))
     throw new GatewayError('bad_request', 'that would turn away this server itself; leave it out')
   const known = await Promise.all(

@@ -98,14 +98,14 @@ async function findFollowRecord(
 const noFollowRequest = 'there is no follow request of this name; list them with parley activitypub requests'
 
 export function requestOperations(deps: OperateDeps): Operations {
-  const findRequest = (input: Parameters<Operations[string]>[0]) =>
+  const findFollowRequest = (input: Parameters<Operations[string]>[0]) =>
     findFollowRecord(deps, peerFamilies.request, input, noFollowRequest)
   return {
     'requests.list': async (input) => ({
       value: await listFollowRecords(deps, peerFamilies.request, 'requests', input),
     }),
-    'requests.accept': async (input) => decideFollowRequest(deps, await findRequest(input), 'Accept'),
-    'requests.reject': async (input) => decideFollowRequest(deps, await findRequest(input), 'Reject'),
+    'requests.accept': async (input) => decideFollowRequest(deps, await findFollowRequest(input), 'Accept'),
+    'requests.reject': async (input) => decideFollowRequest(deps, await findFollowRequest(input), 'Reject'),
   }
 }
 

@@ -5,14 +5,14 @@ import type { OperationResult, Operations, Records, RecordWrite, RenderedCall } 
 import { GatewayError, type JsonObject, sha256Hex } from '../../../src/lib/index.ts'
 import { htmlToText, parseMarkdown, writeMarkdown } from '../../../src/markdown/index.ts'
 import { deliveryOrderKey, listFollowerInboxes, toInboxCalls } from '../deliver/expand-recipients.ts'
-import { noteListFamily, noteSubjectField } from '../documents/own-notes.ts'
+import { erasureSubjectField, noteListFamily } from '../documents/own-notes.ts'
 import { type Note, renderNote } from '../render/note.ts'
 import { deleteNoteActivity, updateNoteActivity } from '../render/note-activity.ts'
 import { noteLengthLimit, prependMentions } from '../render/reply-text.ts'
 import {
   directFamily,
   type InboxCall,
-  isChat,
+  isChatMessage,
   isTombstone,
   type KeptFacts,
   type NoteRecord,
@@ -34,12 +34,12 @@ export function postOperations(deps: PostDeps): Operations {
       const { id, markdown } = parseOperationInput(wordsShape, input, `${which}, and markdown`)
       const post = await findPostById(deps, id)
       if (markdown.trim() === '') throw new GatewayError('bad_request', 'say what it shall say, or take it back')
-      const limit = noteLengthLimit(deps.limit, isChat(post.record.note))
+      const limit = noteLengthLimit(deps.limit, isChatMessage(post.record.note))
       const said = renderNoteEdit(post.record, markdown, limit)
       if (said === undefined)
         throw new GatewayError('bad_request', `it stays one post, of ${limit} characters at most; say less`)
       if (said.html === post.record.note['content']) return { value: { id: post.id, told: 0, isChanged: false } }
-      return toPostChange(
+      return noteChangeToResult(
         post,
         await editNote(deps.records, post.record, said, { agent: post.agent, at: Date.parse(at) }),
         [],
@@ -50,7 +50,7 @@ export function postOperations(deps: PostDeps): Operations {
       const gone = await deleteNote(deps.records, post.record, { agent: post.agent, at: Date.parse(at) })
       const published = String(post.record.note['published'])
       // What is taken back is found in no list any more.
-      return toPostChange(post, gone, [
+      return noteChangeToResult(post, gone, [
         { kind: 'remove', family: noteListFamily(post.record), key: outboxKey(post.id, published) },
       ])
     },
@@ -76,7 +76,7 @@ async function findPostById({ records, places, agents }: PostDeps, id: string): 
   throw new GatewayError('not_found', 'there is no such post; list them with parley activitypub posts list')
 }
 
-async function toPostChange(
+async function noteChangeToResult(
   post: Post,
   { record, calls }: ChangedNote,
   more: readonly RecordWrite[],
@@ -84,7 +84,7 @@ async function toPostChange(
   const { id, agent } = post
   const isGone = isTombstone(record.note)
   const name = isGone ? `${id}#delete` : `${id}#update-${record.version}`
-  const subject = noteSubjectField(record)
+  const subject = erasureSubjectField(record)
   const kept: RecordWrite = { kind: 'put', family: noteFamily, key: id, value: record, agent, ...subject }
   const change: NonNullable<OperationResult['change']> = {
     reason: isGone ? 'post_deleted' : 'post_edited',

@@ -13,7 +13,7 @@ const maxWords = 500
 
 export function reportOperations(deps: OperateDeps): Operations {
   const { records } = deps
-  const openReport = async (id: string) => records.get(peerFamilies.flag, id)
+  const findOpenReport = async (id: string) => records.get(peerFamilies.flag, id)
   return {
     async 'reports.list'(input) {
       const { closed, limit, ...page } = parseOperationInput(
@@ -27,7 +27,7 @@ export function reportOperations(deps: OperateDeps): Operations {
     },
     async 'reports.show'(input) {
       const { id } = parseOperationInput(idShape, input, 'give id as the list shows it')
-      const value = (await openReport(id)) ?? (await records.get(peerFamilies.closedFlag, id))
+      const value = (await findOpenReport(id)) ?? (await records.get(peerFamilies.closedFlag, id))
       if (value === undefined) throw reportNotFound()
       const report = toReport(deps, id, value)
       return {
@@ -38,7 +38,7 @@ export function reportOperations(deps: OperateDeps): Operations {
     },
     async 'reports.close'(input, { at }) {
       const { id } = parseOperationInput(idShape, input, 'give id as the list shows it')
-      const value = await openReport(id)
+      const value = await findOpenReport(id)
       if (value === undefined) throw reportNotFound()
       const mine = typeof value['actor'] === 'string' ? { subject: value['actor'] } : {}
       return {

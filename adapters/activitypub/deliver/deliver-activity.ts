@@ -33,7 +33,7 @@ export function deliverActivityPub(
   deps: DeliverDeps,
 ): (call: ActivityPubCall, attempt: Attempt) => Promise<DeliveryResult> {
   const desk = {
-    hosts: createHostStates(deps),
+    hosts: createHostStateStore(deps),
     gone: createGoneInboxCounter(deps),
     keepNote: createNoteStore(deps.records),
   }
@@ -61,7 +61,7 @@ async function deliverToInbox(
   if (kept === 'failed') return { kind: 'retry', reason: 'note_not_kept' }
   const keys = await deps.ownKeysOf(call.agent).catch(() => undefined)
   if (keys === undefined) return { kind: 'retry', reason: 'keys_unavailable' }
-  const { meaning, knock } = await sendWithFallback(deps, { call, attempt, keys, host })
+  const { meaning, knock } = await sendWithSchemeFallback(deps, { call, attempt, keys, host })
   // New keys were made while it was under way: a server that fetched our document meanwhile found only those.
   const areKeysReplaced = async () => (await deps.ownKeysOf(call.agent)).rsa.id !== keys.rsa.id
   if (meaning.kind === 'unread' && (await areKeysReplaced().catch(() => true)))
@@ -76,7 +76,7 @@ type Sending = {
   readonly host: RemoteServerState
 }
 
-async function sendWithFallback(
+async function sendWithSchemeFallback(
   deps: DeliverDeps,
   sending: Sending,
 ): Promise<{ readonly meaning: DeliveryMeaning; readonly knock: SignatureScheme }> {
@@ -233,7 +233,7 @@ const longestRestMs = 60 * 60_000
 /** The draft first: most servers read nothing else, and all read it. */
 const unknownServer: RemoteServerState = { knock: 'cavage', failures: 0, restsUntil: 0 }
 
-function createHostStates({
+function createHostStateStore({
   ttlStore,
   now,
 }: {
@@ -303,7 +303,7 @@ function createGoneInboxCounter({
   return {
     async mark(inbox) {
       await ttlStore.keep({ family: goneInboxFamily, key: inbox, lifeMs: goneInboxLifeMs, atMost: maxGoneInboxes })
-      await removeFollowers(records, inbox)
+      await removeFollowersOfInbox(records, inbox)
     },
     async holds(call) {
       const keeps = call['keeps'] as KeptFacts | undefined
@@ -313,7 +313,7 @@ function createGoneInboxCounter({
   }
 }
 
-async function removeFollowers(records: Records, inbox: string): Promise<void> {
+async function removeFollowersOfInbox(records: Records, inbox: string): Promise<void> {
   let after: string | undefined
   for (;;) {
     const page = await records.list(followerFamily, { limit: pageSize, ...(after === undefined ? {} : { after }) })

@@ -201,7 +201,7 @@ export function toInboxCalls(
 type Expand = (calls: readonly RenderedCall[]) => Promise<readonly RenderedCall[]>
 
 /** Inboxes that are not known yet are asked for; recipients that cannot be found are left out. Then each goes out in order by itself. */
-export function expandAfterResolving(remote: Pick<RemoteLookup, 'actor'>, expand: Expand): Expand {
+export function expandAfterResolvingInboxes(remote: Pick<RemoteLookup, 'actor'>, expand: Expand): Expand {
   return async (calls) => {
     const found = await Promise.all(
       calls.map(async (rendered) => {

@@ -144,7 +144,7 @@ export async function checkWebFinger(look: ProbeFetch, { user, host }: Handle): 
 }
 
 /** The actor's own address is asked for, too: by servers that met the actor first. */
-export async function checkWebFingerLoop(look: ProbeFetch, { user, host }: Handle, actor: string): Promise<Finding> {
+export async function checkWebFingerOfActor(look: ProbeFetch, { user, host }: Handle, actor: string): Promise<Finding> {
   const { json, ...looked } = await look(webFingerUrl(new URL(actor).host, actor), jrdJson)
   const isSame = String(json?.['subject']).toLowerCase() === `acct:${user}@${host}`.toLowerCase()
   const said = json === undefined ? describeResponse({ json, ...looked }) : printableValue(json['subject'])

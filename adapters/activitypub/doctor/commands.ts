@@ -12,7 +12,7 @@ import {
   checkInstance,
   checkNodeInfo,
   checkWebFinger,
-  checkWebFingerLoop,
+  checkWebFingerOfActor,
   createProbeFetch,
   type Finding,
   fieldsOrEmpty,
@@ -55,7 +55,7 @@ async function checkHandle(look: ProbeFetch, handle: Handle): Promise<Seen> {
   const server = await checkNodeInfo(look, actor === undefined ? handle.host : new URL(actor).host)
   if (actor === undefined) return { actor, findings: [...finger.findings, server] }
   const { findings, json } = await checkActor(look, actor, handle)
-  const loop = await checkWebFingerLoop(look, handle, actor)
+  const loop = await checkWebFingerOfActor(look, handle, actor)
   if (json === undefined) return { actor, findings: [...finger.findings, loop, ...findings, server] }
   const instance = await checkInstance(look, actor)
   const shared = fieldsOrEmpty(json['endpoints'])['sharedInbox']

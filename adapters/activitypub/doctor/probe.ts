@@ -27,7 +27,7 @@ export function createActivityPubProbe(deps: ActivityPubProbeDeps): (request: Pr
     if (agent === undefined) return { summary: 'no agent with an account', problems: [] }
     const more = agents.length - shownHandles
     const handles = agents.slice(0, shownHandles).map(places.handle)
-    const problem = (await webFingerProblem(deps, agent, signal)) ?? (await actorProblem(deps, agent, signal))
+    const problem = (await findWebFingerProblem(deps, agent, signal)) ?? (await findActorProblem(deps, agent, signal))
     return {
       summary: [...handles, ...(more > 0 ? [`${more} more`] : [])].join(', '),
       problems: problem === undefined ? [] : [problem],
@@ -35,7 +35,7 @@ export function createActivityPubProbe(deps: ActivityPubProbeDeps): (request: Pr
   }
 }
 
-async function webFingerProblem(
+async function findWebFingerProblem(
   { fetch, places }: ActivityPubProbeDeps,
   agent: string,
   signal: AbortSignal,
@@ -56,7 +56,7 @@ async function webFingerProblem(
     : wrongAnswerProblem(`${place} does not lead to this gateway`)
 }
 
-async function actorProblem(
+async function findActorProblem(
   { fetch, places }: ActivityPubProbeDeps,
   agent: string,
   signal: AbortSignal,

@@ -41,7 +41,7 @@ export async function nodeinfoDocument(
   }
 }
 
-export function hostMeta({ origin }: DocumentUrls): string {
+export function hostMetaXml({ origin }: DocumentUrls): string {
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
     '<XRD xmlns="http://docs.oasis-open.org/ns/xri/xrd-1.0">',
@@ -61,7 +61,7 @@ export function createActivityPubWebFinger(
     async urls(agent) {
       const standing = agentStatus(deps, agent)
       if (standing.kind === 'retired') return 'gone'
-      if (standing.kind === 'unknown') return findInstance(places, agent)
+      if (standing.kind === 'unknown') return findInstanceAccount(places, agent)
       const own = new URL(places.origin).host
       const domain = places.handleHost === own ? {} : { domain: places.handleHost }
       return { self: places.actor(agent), profilePage: places.profile(agent), ...domain }
@@ -78,7 +78,10 @@ export function createActivityPubWebFinger(
  * A server that gets a request signed by the instance looks for its account, and one that finds none (Mastodon in secure mode)
  * refuses all we ask. Its account is at the host of the documents, also where handles have another one.
  */
-function findInstance({ instance, instanceName }: DocumentUrls, name: string): { readonly self: string } | undefined {
+function findInstanceAccount(
+  { instance, instanceName }: DocumentUrls,
+  name: string,
+): { readonly self: string } | undefined {
   // A host may be longer than a user name may be, or a number in brackets.
   const isAccount = parseAddress(`${instanceName}@local.invalid`) !== undefined
   return name === instanceName && isAccount ? { self: instance } : undefined

@@ -39,7 +39,7 @@ export function isPublicNote(visibility: Visibility): boolean {
   return visibility === 'public' || visibility === 'unlisted'
 }
 
-export function createOwnNotes(records: Records, places: Pick<DocumentUrls, 'note'>): OwnNotes {
+export function createOwnNoteReader(records: Records, places: Pick<DocumentUrls, 'note'>): OwnNotes {
   const readNoteRecord = async (iri: string): Promise<NoteRecord | undefined> =>
     // Only this adapter writes this family.
     (await records.get(noteFamily, iri)) as NoteRecord | undefined
@@ -92,7 +92,7 @@ export function createNoteStore(records: Records): StoreNote {
 
 async function storeNote(records: Records, record: NoteRecord, agent: string): Promise<StoreNoteResult> {
   const id = String(record.note['id'])
-  const facts = { agent, ...noteSubjectField(record), isOnce: true }
+  const facts = { agent, ...erasureSubjectField(record), isOnce: true }
   // What was said first must not come back over what it was changed into.
   const isNew = await records.put(noteFamily, id, record, facts)
   if (!isNew && !(await isNoteStored(records, id))) return 'withdrawn'
@@ -103,7 +103,7 @@ async function storeNote(records: Records, record: NoteRecord, agent: string): P
 }
 
 /** What was said to one person alone is erased with them. */
-export function noteSubjectField({ visibility, recipients }: KeptFacts): { readonly subject?: string } {
+export function erasureSubjectField({ visibility, recipients }: KeptFacts): { readonly subject?: string } {
   const [author] = recipients
   return visibility === 'direct' && author !== undefined ? { subject: author.actor } : {}
 }

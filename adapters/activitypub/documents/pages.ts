@@ -224,7 +224,7 @@ export function profilePage(context: PageContext, profile: AgentProfile, posts: 
       '</div></header>',
       `<div class="words">${summaryHtml(description || label)}</div>`,
       mentionHintHtml(handle),
-      fieldsHtml(context),
+      profileFieldsHtml(context),
       '</section>',
       postsHtml(posts),
     ].join(''),
@@ -238,7 +238,7 @@ function mentionHintHtml(handle: string): string {
   ].join('')
 }
 
-function fieldsHtml({ settings }: PageContext): string {
+function profileFieldsHtml({ settings }: PageContext): string {
   const fields = profileFields(settings).map(({ name, html }) => `<dt>${escapeHtml(name)}</dt><dd>${html}</dd>`)
   return fields.length === 0 ? '' : `<dl>${fields.join('')}</dl>`
 }

@@ -20,7 +20,7 @@ import {
   tombstoneDocument,
 } from './actor-document.ts'
 import { agentStatus, type DocumentDeps } from './document-deps.ts'
-import { hostMeta, nodeinfoDocument, nodeinfoLinks, nodeinfoType } from './instance-info.ts'
+import { hostMetaXml, nodeinfoDocument, nodeinfoLinks, nodeinfoType } from './instance-info.ts'
 import { isPublicNote, type OwnNote, type OwnNotes } from './own-notes.ts'
 import { contentSecurityPolicy, notePage, profilePage } from './pages.ts'
 import {
@@ -91,7 +91,7 @@ async function serveInstance(deps: Serving, place: DocumentPath, request: Reques
     case 'instance':
       return jsonDocument(request, instanceDocument(places, await deps.keys.of(instanceKeyOwner(places))))
     case 'host_meta':
-      return textDocument(request, hostMeta(places), 'application/xrd+xml; charset=utf-8')
+      return textDocument(request, hostMetaXml(places), 'application/xrd+xml; charset=utf-8')
     case 'nodeinfo_links':
       return jsonDocument(request, nodeinfoLinks(places), { type: 'application/json' })
     case 'nodeinfo':

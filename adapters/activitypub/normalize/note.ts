@@ -17,7 +17,7 @@ import { findBotNoReplyReason, isAutomatedActor } from '../moderation.ts'
 import { iriHost } from '../signatures/host-authority.ts'
 import { readNoteObject } from '../vocab.ts'
 import type { ReadObject, RemoteActor, Visibility } from '../wire/activity.ts'
-import { isChat } from '../wire/delivery.ts'
+import { isChatMessage } from '../wire/delivery.ts'
 import { peerFamilies } from '../wire/records.ts'
 import {
   type ActivityContext,
@@ -157,7 +157,7 @@ function noteToMessage(scene: ActivityContext, said: Said): InboundMessage {
     deliveryId: activityDeliveryId(scene),
     subject: signer.id,
     thread: noteThread(scene, said),
-    replyTo: noteReplyTo(scene, said),
+    replyTo: noteReplyAddress(scene, said),
     ...noteAgentsRecordWrite(scene, said),
     ...(at === undefined || Number.isNaN(Date.parse(at)) ? {} : { platformAt: new Date(at).toISOString() }),
   }
@@ -201,7 +201,7 @@ function noteThread(scene: ActivityContext, said: Said): InboundMessage['thread'
  */
 function threadAliases({ gated: { signer } }: ActivityContext, { object, visibility }: Said): readonly string[] {
   // A chat names no thread at all: it is one.
-  if (isChat(object)) return safeIri(signer.id) === undefined ? [] : [`m:${signer.id}`]
+  if (isChatMessage(object)) return safeIri(signer.id) === undefined ? [] : [`m:${signer.id}`]
   const isOpen = visibility === 'public' || visibility === 'unlisted'
   const name = safeIri(object.inReplyTo) === undefined ? undefined : `${signer.id}>${object.inReplyTo}`
   return isOpen && safeIri(name) !== undefined ? [`p:${name}`] : []
@@ -238,10 +238,10 @@ type Answered = {
   readonly agent: string
 }
 
-function noteReplyTo(scene: ActivityContext, { object, id, agent, visibility }: Answered): JsonObject {
+function noteReplyAddress(scene: ActivityContext, { object, id, agent, visibility }: Answered): JsonObject {
   const { signer } = scene.gated
   const community = findAddressedCommunity(scene, object, visibility)
-  const isInChat = isChat(object)
+  const isInChat = isChatMessage(object)
   return {
     actor: signer.id,
     inbox: signer.inbox,

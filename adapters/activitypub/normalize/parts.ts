@@ -24,13 +24,13 @@ export function noteParts(
   const summary = htmlToText(object.summary, { maxLength: maxSummary }).trim()
   const text = htmlToText(object.content).trim()
   // A message that is nothing but the agent's name keeps it.
-  const words = withoutLeadingMention(text, agentNames(scene, object, agent)).trim() || text
+  const words = withoutLeadingMention(text, agentMentionForms(scene, object, agent)).trim() || text
   const title = isTitled || hasTitle(object) ? cleanName(object.name) : ''
   const said = [
     ...(title === '' || title === words ? [] : [textPart(title)]),
     ...(isTitled && summary !== '' && summary !== words ? [textPart(summary)] : []),
     ...(words === '' ? [] : [textPart(words)]),
-    ...(object.options.length === 0 ? [] : [textPart(optionsText(object.options))]),
+    ...(object.options.length === 0 ? [] : [textPart(pollOptionsText(object.options))]),
     ...(isTitled && isWebLink(object.url) ? [linkPart(object.url, title)] : []),
     ...(isWebLink(object.quote) ? [linkPart(object.quote, 'quoted post')] : []),
     ...object.attachments.slice(0, maxAttachments).flatMap(attachmentParts),
@@ -51,7 +51,11 @@ export function contentWarning({ type, summary }: ReadObject): string | null {
 }
 
 /** How the agent may be called at the beginning: by its tag, by its handle, by its name alone. */
-function agentNames({ places }: Pick<ActivityContext, 'places'>, object: ReadObject, agent: string): readonly string[] {
+function agentMentionForms(
+  { places }: Pick<ActivityContext, 'places'>,
+  object: ReadObject,
+  agent: string,
+): readonly string[] {
   const own = new Set([places.actor(agent), places.profile(agent)])
   const tagged = noteMentions(object).flatMap(({ href, name }) => (own.has(href) && name.startsWith('@') ? [name] : []))
   const hosts = [places.handleHost, new URL(places.origin).host]
@@ -60,7 +64,7 @@ function agentNames({ places }: Pick<ActivityContext, 'places'>, object: ReadObj
   return handles.flatMap((handle) => [handle, ...[...own].map((url) => `${handle} (${url})`)])
 }
 
-function optionsText(options: readonly string[]): string {
+function pollOptionsText(options: readonly string[]): string {
   const lines = options.slice(0, maxOptions).map((option) => `- ${cleanName(option)}`)
   return [...lines, ...(options.length > maxOptions ? ['- …'] : [])].join('\n')
 }

@@ -1,7 +1,7 @@
 // Notes with their ids, as activities: Create, Update, Delete. Pure.
 import type { JsonObject } from '../../../src/lib/index.ts'
 import { actorIri, contextIri, noteContext } from '../wire/activity.ts'
-import { type DraftCall, isChat, type NoteRecord } from '../wire/delivery.ts'
+import { type DraftCall, isChatMessage, type NoteRecord } from '../wire/delivery.ts'
 
 const chatWords: JsonObject = {
   '@context': [
@@ -24,7 +24,7 @@ export function createNoteActivity(draft: DraftCall, { origin, id, published, af
   const minted = after?.context ?? contextIri(id)
   const isNamed = 'context' in draft.note || 'conversation' in draft.note
   const named: JsonObject = { id, ...draft.note, attributedTo: actor, published, url: id }
-  const note: JsonObject = isChat(named)
+  const note: JsonObject = isChatMessage(named)
     ? named
     : {
         ...named,
@@ -32,7 +32,7 @@ export function createNoteActivity(draft: DraftCall, { origin, id, published, af
         ...(after === undefined ? {} : { inReplyTo: after.id }),
       }
   return {
-    ...noteVocabulary(note),
+    ...noteJsonLdContext(note),
     id: `${id}#create`,
     type: 'Create',
     actor,
@@ -58,7 +58,7 @@ export function updateNoteActivity(
     ...(languages.length === 0 ? {} : { contentMap: Object.fromEntries(languages.map((each) => [each, content])) }),
   }
   return {
-    ...noteVocabulary(note),
+    ...noteJsonLdContext(note),
     id: `${stringOrEmpty(note['id'])}#update-${version}`,
     type: 'Update',
     actor: note['attributedTo'] ?? null,
@@ -73,7 +73,7 @@ export function deleteNoteActivity({ note }: Pick<NoteRecord, 'note'>, deleted: 
   const id = stringOrEmpty(note['id'])
   const object = { id, type: 'Tombstone', formerType: note['type'] ?? 'Note', deleted }
   return {
-    ...noteVocabulary(note),
+    ...noteJsonLdContext(note),
     id: `${id}#delete`,
     type: 'Delete',
     actor: note['attributedTo'] ?? null,
@@ -82,8 +82,8 @@ export function deleteNoteActivity({ note }: Pick<NoteRecord, 'note'>, deleted: 
   }
 }
 
-function noteVocabulary(note: JsonObject): JsonObject {
-  return isChat(note) ? chatWords : noteContext
+function noteJsonLdContext(note: JsonObject): JsonObject {
+  return isChatMessage(note) ? chatWords : noteContext
 }
 
 function audienceMembers({ to = [], cc = [], audience }: JsonObject): JsonObject {

@@ -41,11 +41,11 @@ function splitIntoThread(root: Root, limit: number, measures: Measures): readonl
   if (sizeOf(root.children) <= limit + seam && costOf(root.children) <= maxHtmlBytes)
     return splitToPieces(root, limit, measures)
   for (let digits = 1; ; digits += 1) {
-    const room = Math.max(1, limit - measureThreadNumber(digits))
+    const room = Math.max(1, limit - threadNumberLength(digits))
     const parts = splitToPieces(root, room, measures)
     if (parts.length === 1) return parts
     if (String(parts.length).length <= digits) {
-      return parts.map((part, index) => appendNumber(part, `(${index + 1}/${parts.length})`))
+      return parts.map((part, index) => appendThreadNumber(part, `(${index + 1}/${parts.length})`))
     }
   }
 }
@@ -73,12 +73,12 @@ function htmlByteLength(html: string): number {
 
 const seam = 2
 
-function measureThreadNumber(digits: number): number {
+function threadNumberLength(digits: number): number {
   return seam + '(/)'.length + 2 * digits
 }
 
 /** At the end of the last paragraph, or below whatever else stands last. */
-function appendNumber(blocks: readonly Block[], number: string): readonly Block[] {
+function appendThreadNumber(blocks: readonly Block[], number: string): readonly Block[] {
   const last = blocks.at(-1)
   if (last?.type !== 'paragraph') return [...blocks, { type: 'paragraph', children: [{ type: 'text', value: number }] }]
   return [...blocks.slice(0, -1), { ...last, children: [...last.children, { type: 'text', value: ` ${number}` }] }]
@@ -92,10 +92,10 @@ type HrefOf = (name: string) => string | undefined
 const ruleText = '———'
 
 function noteHtml(blocks: readonly Block[], hrefOf: HrefOf): string {
-  return blocksHtml(blocks.map(unboldWordsOfHeading), createNoteHtmlFace(hrefOf))
+  return blocksHtml(blocks.map(unboldWordsOfHeading), createNoteHtmlRenderers(hrefOf))
 }
 
-function createNoteHtmlFace(hrefOf: HrefOf): HtmlFace {
+function createNoteHtmlRenderers(hrefOf: HrefOf): HtmlFace {
   return {
     attributesOf: () => '',
     heading: (_, words) => `<p><strong>${words}</strong></p>`,
@@ -176,20 +176,20 @@ function listToNoteText(list: List): string {
 // The tree without what a post cannot show: tables become lists, and addresses that are not of the web become words.
 
 function toNoteTree(root: Root): Root {
-  return { type: 'root', children: root.children.map(noteBlock) }
+  return { type: 'root', children: root.children.map(adaptBlockToNote) }
 }
 
-function noteBlock(block: Block): Block {
+function adaptBlockToNote(block: Block): Block {
   switch (block.type) {
     case 'paragraph':
     case 'heading':
-      return { ...block, children: block.children.flatMap(noteInline) }
+      return { ...block, children: block.children.flatMap(adaptInlineToNote) }
     case 'blockquote':
-      return { ...block, children: block.children.map(noteBlock) }
+      return { ...block, children: block.children.map(adaptBlockToNote) }
     case 'list':
-      return { ...block, children: block.children.map(noteItem) }
+      return { ...block, children: block.children.map(adaptListItemToNote) }
     case 'table':
-      return noteBlock(tableAsList(block))
+      return adaptBlockToNote(tableAsList(block))
     case 'code':
     case 'thematicBreak':
       return block
@@ -198,16 +198,16 @@ function noteBlock(block: Block): Block {
   }
 }
 
-function noteItem(item: ListItem): ListItem {
-  return { ...item, children: item.children.map(noteBlock) }
+function adaptListItemToNote(item: ListItem): ListItem {
+  return { ...item, children: item.children.map(adaptBlockToNote) }
 }
 
-function noteInline(node: Inline): readonly Inline[] {
+function adaptInlineToNote(node: Inline): readonly Inline[] {
   switch (node.type) {
     case 'strong':
     case 'emphasis':
     case 'delete':
-      return [{ ...node, children: node.children.flatMap(noteInline) }]
+      return [{ ...node, children: node.children.flatMap(adaptInlineToNote) }]
     case 'link':
       return /^https?:/i.test(node.url) ? [node] : linkToTextWithAddress(node)
     case 'text':

@@ -153,14 +153,14 @@ type Attached = {
 
 /** `servesFiles`: whether what is stored here can be asked for at an address of ours. */
 export function renderAttachments(reply: NormalizedResponse, servesFiles: boolean): Attached {
-  const shown = inlinePictures(reply)
+  const shown = listMarkdownImages(reply)
   const files = reply.parts.flatMap((part) => {
     const attachment = renderAttachment(part, shown, servesFiles)
     return attachment === undefined ? [] : [{ part, attachment }]
   })
   const taken = files.slice(0, maxAttachments)
   const parts = reply.parts.filter((part) => !taken.some((each) => each.part === part))
-  const attachments = [...taken.map(({ attachment }) => attachment), ...renderPictures(reply, shown)].slice(
+  const attachments = [...taken.map(({ attachment }) => attachment), ...renderRemoteImages(reply, shown)].slice(
     0,
     maxAttachments,
   )
@@ -182,7 +182,7 @@ function renderAttachment(part: Part, shown: readonly Shown[], servesFiles: bool
 
 type Shown = { readonly alt: string; readonly ref: string }
 
-function inlinePictures(reply: NormalizedResponse): readonly Shown[] {
+function listMarkdownImages(reply: NormalizedResponse): readonly Shown[] {
   const texts = reply.parts.flatMap((part) =>
     isKnownPart(part) && part.kind === 'text' && part.mime === 'text/markdown' ? [part.content] : [],
   )
@@ -190,7 +190,7 @@ function inlinePictures(reply: NormalizedResponse): readonly Shown[] {
   return found.map(([, alt = '', ref = '']) => ({ alt, ref }))
 }
 
-function renderPictures(reply: NormalizedResponse, shown: readonly Shown[]): readonly JsonObject[] {
+function renderRemoteImages(reply: NormalizedResponse, shown: readonly Shown[]): readonly JsonObject[] {
   const elsewhere = shown.filter(({ ref }) => ref.startsWith('https:'))
   if (elsewhere.length === 0) return []
   const links = new Set(listInlines(replyTree(reply)).flatMap((node) => (node.type === 'link' ? [node.url] : [])))

@@ -53,7 +53,7 @@ export async function verifyAnnounce(deps: AnnounceDeps, gated: VerifiedActivity
   switch (inner.type) {
     case 'Create':
     case 'Update':
-      return (await isAnnouncedToUs(deps, inner, id)) ? fetchAnnouncedNote(deps, gated, inner, id) : undefined
+      return (await isAnnounceForOwnAgent(deps, inner, id)) ? fetchAnnouncedNote(deps, gated, inner, id) : undefined
     case 'Delete':
       return confirmAnnouncedDelete(deps, gated, id)
     default:
@@ -62,7 +62,11 @@ export async function verifyAnnounce(deps: AnnounceDeps, gated: VerifiedActivity
 }
 
 /** By what the community says, which is only a reason to ask. What our own agents wrote comes back this way, too. */
-async function isAnnouncedToUs(deps: AnnounceDeps, { actor, object }: ReadActivity, id: string): Promise<boolean> {
+async function isAnnounceForOwnAgent(
+  deps: AnnounceDeps,
+  { actor, object }: ReadActivity,
+  id: string,
+): Promise<boolean> {
   const home = deps.home()
   if (typeof object !== 'object' || iriHost(actor) === undefined || iriHost(actor) !== iriHost(id)) return false
   const called = noteMentions(object).map(({ href }) => href)

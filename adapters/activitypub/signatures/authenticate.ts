@@ -10,10 +10,10 @@ import { hasProof, type ProofClaim, parseProofs } from './integrity-proof.ts'
 import { type Checked, passedCheckOf, type RejectedSignature, rejectSignature } from './rejection.ts'
 import {
   proofLifeMs,
+  readSignedRequest,
   type SignatureClaim,
   type SignedRequest,
   signatureLifeMs,
-  toSignedRequest,
 } from './signed-request.ts'
 export type Signer = {
   readonly actor: RemoteActor
@@ -35,13 +35,13 @@ export function hasSignature({ headers }: SignedRequest): boolean {
   return (headers['signature'] ?? '') !== ''
 }
 
-export async function authenticate(
+export async function authenticateSigner(
   deps: AuthenticateDeps,
   request: SignedRequest,
   activity: ReadActivity,
 ): Promise<Checked<Signer>> {
   const bySignature = hasSignature(request)
-    ? await authenticateByRequest(deps, request, activity.actor)
+    ? await authenticateByHttpSignature(deps, request, activity.actor)
     : rejectSignature('missing_signature')
   if (!deps.acceptsProofs || !hasProof(activity.raw)) {
     if (bySignature.kind === 'passed' || !deps.acceptsProofs || hasSignature(request)) return bySignature
@@ -56,7 +56,7 @@ export async function authenticate(
 }
 
 /** One way for one request: with `Signature-Input` it is RFC 9421 and nothing else. */
-async function authenticateByRequest(
+async function authenticateByHttpSignature(
   deps: AuthenticateDeps,
   request: SignedRequest,
   actor: string,
@@ -67,7 +67,7 @@ async function authenticateByRequest(
     const signed = claim.texts.map(encodeSigningText)
     const { keyId, algorithm, signature } = claim
     const owner = await deps.desk.ask(keyId, actor, (key) =>
-      firstRightOrLast(signed, (bytes) => deps.checker.check(key, algorithm, signature, bytes)),
+      judgeUntilRight(signed, (bytes) => deps.checker.check(key, algorithm, signature, bytes)),
     )
     return owner.kind === 'passed'
       ? passedCheckOf({ actor: owner.value, keyId, method: 'ap-http-signature' as const })
@@ -89,7 +89,7 @@ async function authenticateByProof(
 ): Promise<Checked<Signer>> {
   return firstValidClaim(proofs, async ({ keyId, signature, signed }: ProofClaim) => {
     const owner = await deps.desk.ask(keyId, actor, (key) =>
-      firstRightOrLast(signed, (bytes) => deps.checker.check(key, 'ed25519', signature, bytes)),
+      judgeUntilRight(signed, (bytes) => deps.checker.check(key, 'ed25519', signature, bytes)),
     )
     return owner.kind === 'passed'
       ? passedCheckOf({ actor: owner.value, keyId, method: 'ap-object-integrity-proof' as const, once: [] })
@@ -127,7 +127,7 @@ async function firstValidClaim<Claim, T>(
   return last
 }
 
-async function firstRightOrLast<T, J extends string>(
+async function judgeUntilRight<T, J extends string>(
   items: readonly T[],
   judge: (item: T) => Promise<J>,
 ): Promise<J | 'wrong'> {
@@ -225,9 +225,12 @@ export type ReaderVerifierDeps = {
   readonly origin: string
 }
 
-export function createReaderVerifier({ keys, now, origin }: ReaderVerifierDeps): DocumentDeps['signerOf'] {
+export function createRequestSignerLookup({ keys, now, origin }: ReaderVerifierDeps): DocumentDeps['signerOf'] {
   const checker = createSignatureChecker()
-  const isClaimRight = async ({ algorithm, signature, texts }: SignatureClaim, key: RemoteKey): Promise<boolean> => {
+  const isSignatureClaimValid = async (
+    { algorithm, signature, texts }: SignatureClaim,
+    key: RemoteKey,
+  ): Promise<boolean> => {
     for (const text of texts) {
       const bytes = new Uint8Array(new TextEncoder().encode(text))
       if ((await checker.check(key, algorithm, signature, bytes)) === 'right') return true
@@ -239,7 +242,7 @@ export function createReaderVerifier({ keys, now, origin }: ReaderVerifierDeps):
     for (const ask of [keys.find, keys.refresh]) {
       const answer = await ask(claim.keyId)
       if (answer.kind !== 'found') return undefined
-      if (await isClaimRight(claim, answer.key))
+      if (await isSignatureClaimValid(claim, answer.key))
         return answer.key.owner === answer.actor.id ? answer.actor.id : undefined
     }
     return undefined
@@ -250,7 +253,7 @@ export function createReaderVerifier({ keys, now, origin }: ReaderVerifierDeps):
     const headers: Record<string, string> = Object.fromEntries(request.headers)
     headers[':path'] = `${pathname}${search}`
     const arrival = { bytes: new Uint8Array(), headers, receivedAt: '', from: 'remote' as const }
-    const signed = toSignedRequest(arrival, origin, request.method)
+    const signed = readSignedRequest(arrival, origin, request.method)
     const claims = request.headers.has('signature-input')
       ? parseMessageSignatures(signed, now())
       : [parseCavageSignature(signed, now())]

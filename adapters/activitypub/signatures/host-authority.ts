@@ -13,7 +13,7 @@ export function iriHost(iri: string | undefined): string | undefined {
 const authoring: ReadonlySet<string> = new Set(['Create', 'Update', 'Delete'])
 
 /** Undefined: every id belongs where it says it does. Needs no other server's answer, so it is judged before any is asked. */
-export function checkHosts({ id, type, actor, object }: ReadActivity): SignatureRejectReason | undefined {
+export function checkActivityIdHosts({ id, type, actor, object }: ReadActivity): SignatureRejectReason | undefined {
   const host = iriHost(actor)
   if (host === undefined) return 'no_actor'
   if (id !== undefined && iriHost(id) !== host) return 'foreign_activity_id'

@@ -12,7 +12,7 @@ import {
   longestKeyId,
   type SignatureClaim,
   type SignedRequest,
-  signedHeader,
+  signedRequestHeader,
 } from './signed-request.ts'
 import { type Dictionary, type Member, type Params, parseDictionary, serializeInnerList } from './structured-fields.ts'
 
@@ -88,13 +88,13 @@ function checkCavageClaimTimes(
   names: readonly string[],
   nowMs: number,
 ): SignatureRejectReason | undefined {
-  const [created, expires] = [cavageSeconds(params, 'created'), cavageSeconds(params, 'expires')]
+  const [created, expires] = [parseCavageTimeParam(params, 'created'), parseCavageTimeParam(params, 'expires')]
   if (names.includes('(created)') && created === undefined) return 'missing_time'
-  const fault = names.includes('date') ? checkDateHeader(signedHeader(request, 'date') ?? '', nowMs) : undefined
+  const fault = names.includes('date') ? checkDateHeader(signedRequestHeader(request, 'date') ?? '', nowMs) : undefined
   return fault ?? checkCavageTimes({ created, expires }, nowMs)
 }
 
-function cavageSeconds(params: ReadonlyMap<string, string>, name: string): number | undefined {
+function parseCavageTimeParam(params: ReadonlyMap<string, string>, name: string): number | undefined {
   const text = params.get(name)
   if (text === undefined) return undefined
   return seconds.test(text) ? Number(text) : Number.NaN
@@ -129,7 +129,7 @@ export function cavageSigningText(
         ? `${request.method.toLowerCase()} ${target}`
         : name === '(created)' || name === '(expires)'
           ? params.get(name.slice(1, -1))
-          : signedHeader(request, name)
+          : signedRequestHeader(request, name)
     if (value === undefined) return undefined
     lines.push(`${name}: ${value}`)
   }
@@ -152,7 +152,7 @@ export function parseMessageSignatures(request: SignedRequest, nowMs: number): r
     return [rejectSignature('malformed_signature')]
   return [...inputs].map(([label, input]) =>
     input.kind === 'list'
-      ? readLabel(request, input, signatureBytes(signatures, label), nowMs)
+      ? readLabeledSignature(request, input, signatureBytes(signatures, label), nowMs)
       : rejectSignature('malformed_signature'),
   )
 }
@@ -162,7 +162,7 @@ function signatureBytes(signatures: Dictionary, label: string): Uint8Array<Array
   return member?.kind === 'item' && member.bare.type === 'bytes' ? member.bare.value : undefined
 }
 
-function readLabel(
+function readLabeledSignature(
   request: SignedRequest,
   covered: Covered,
   signature: Uint8Array<ArrayBuffer> | undefined,
@@ -251,6 +251,6 @@ function componentValue(request: SignedRequest, name: string): string | undefine
       // Section 2.2.7: without a query it is the question mark alone.
       return request.query === '' ? '?' : request.query
     default:
-      return name.startsWith('@') ? undefined : signedHeader(request, name)
+      return name.startsWith('@') ? undefined : signedRequestHeader(request, name)
   }
 }

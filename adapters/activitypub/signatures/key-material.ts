@@ -25,7 +25,7 @@ export async function importPemKey(pem: unknown): Promise<KeyMaterial | undefine
   const match = /-----BEGIN (RSA )?PUBLIC KEY-----([A-Za-z0-9+/=\s]+)-----END/.exec(pem)
   const bytes = match === null ? undefined : decodeStrictBase64((match[2] ?? '').replace(/\s+/g, ''))
   if (match === null || bytes === undefined) return undefined
-  return toKeyMaterial(match[1] === undefined ? bytes : rsaSpki(bytes))
+  return toKeyMaterial(match[1] === undefined ? bytes : wrapRsaKeyInSpki(bytes))
 }
 
 /** `publicKeyMultibase` of a Multikey (FEP-521a). */
@@ -62,13 +62,13 @@ function isRsaSizeAccepted({ algorithm }: CryptoKey): boolean {
 }
 
 /** PKCS #1 inside the frame that says what it is. */
-function rsaSpki(pkcs1: Uint8Array): Uint8Array<ArrayBuffer> {
-  const bits = [0x03, ...derLength(pkcs1.length + 1), 0x00, ...pkcs1]
+function wrapRsaKeyInSpki(pkcs1: Uint8Array): Uint8Array<ArrayBuffer> {
+  const bits = [0x03, ...encodeDerLength(pkcs1.length + 1), 0x00, ...pkcs1]
   const inner = [...rsaIdentifier, ...bits]
-  return Uint8Array.from([0x30, ...derLength(inner.length), ...inner])
+  return Uint8Array.from([0x30, ...encodeDerLength(inner.length), ...inner])
 }
 
-function derLength(length: number): readonly number[] {
+function encodeDerLength(length: number): readonly number[] {
   if (length < 0x80) return [length]
   return length < 0x100 ? [0x81, length] : [0x82, length >> 8, length & 0xff]
 }

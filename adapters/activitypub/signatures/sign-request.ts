@@ -76,7 +76,11 @@ async function signRsaSha256({ privateKey }: SigningKey, text: string): Promise<
 export type SignGetDeps = { readonly keys: ActorKeys; readonly instance: KeyOwner; readonly now: () => number }
 
 /** Headers for a GET of this URL and no other (draft-cavage-http-signatures-12). */
-export function createSignGet({ keys, instance, now }: SignGetDeps): (url: string) => Promise<Record<string, string>> {
+export function createGetSigner({
+  keys,
+  instance,
+  now,
+}: SignGetDeps): (url: string) => Promise<Record<string, string>> {
   return async (url) => {
     const { rsa } = await keys.of(instance)
     const { host, pathname, search } = new URL(url)

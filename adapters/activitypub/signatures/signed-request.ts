@@ -31,7 +31,7 @@ export type SignatureClaim = {
 export const longestKeyId = 2048
 const fieldName = /^[a-z0-9!#$%&'*+.^_`|~-]+$/
 
-export function toSignedRequest({ headers }: RawRequest, origin: string, method = 'POST'): SignedRequest {
+export function readSignedRequest({ headers }: RawRequest, origin: string, method = 'POST'): SignedRequest {
   const { protocol, host } = new URL(origin)
   const target = headers[':path'] ?? '/'
   const at = target.indexOf('?')
@@ -51,7 +51,7 @@ export function isBodylessMethod({ method }: SignedRequest): boolean {
 }
 
 /** Undefined: there is no such header. What stands for the request itself (`:path`) is no header. */
-export function signedHeader({ headers, authority }: SignedRequest, name: string): string | undefined {
+export function signedRequestHeader({ headers, authority }: SignedRequest, name: string): string | undefined {
   if (!fieldName.test(name) || !Object.hasOwn(headers, name)) return name === 'host' ? authority : undefined
   const value = headers[name]?.trim()
   return name === 'host' ? normalizeHost(value, authority) : value

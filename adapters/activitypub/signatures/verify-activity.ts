@@ -5,9 +5,15 @@ import { parseBoundedJson } from '../../../src/lib/index.ts'
 import type { RemoteLookup } from '../actors/remote-lookup.ts'
 import { isActivityMediaType, isUnreadableActivity, readActivity } from '../vocab.ts'
 import type { ReadActivity, VerifiedActivity } from '../wire/activity.ts'
-import { authenticate, createKeyVerifier, hasSignature, type KeySource, type KeyVerifier } from './authenticate.ts'
+import {
+  authenticateSigner,
+  createKeyVerifier,
+  hasSignature,
+  type KeySource,
+  type KeyVerifier,
+} from './authenticate.ts'
 import { createSignatureChecker, type SignatureChecker } from './check-signature.ts'
-import { checkHosts, isAboutActorItself, isAuthoredByActor, parseInboxOwner } from './host-authority.ts'
+import { checkActivityIdHosts, isAboutActorItself, isAuthoredByActor, parseInboxOwner } from './host-authority.ts'
 import { hasProof } from './integrity-proof.ts'
 import {
   type Checked,
@@ -16,7 +22,7 @@ import {
   rejectSignature,
   type SignatureRejectReason,
 } from './rejection.ts'
-import { checkDigests, type SignedRequest, toSignedRequest } from './signed-request.ts'
+import { checkDigests, readSignedRequest, type SignedRequest } from './signed-request.ts'
 
 export type SignatureResult =
   | { readonly kind: 'genuine'; readonly payload: VerifiedActivity }
@@ -58,15 +64,15 @@ type OpenDeps = SignatureVerifierDeps & { readonly desk: KeyVerifier; readonly c
 
 async function verifySignedActivity(deps: OpenDeps, arrival: RawRequest): Promise<SignatureResult> {
   const { acceptsProofs = false } = deps
-  const request = toSignedRequest(arrival, deps.origin)
-  const closed = checkEnvelope(deps, request, arrival) ?? (await checkBodyDigest(request, arrival.bytes))
+  const request = readSignedRequest(arrival, deps.origin)
+  const closed = checkHeadersAndBodySize(deps, request, arrival) ?? (await checkBodyDigest(request, arrival.bytes))
   if (closed !== undefined) return closed
   const read = parseActivityBody(arrival.bytes)
   if (read.kind === 'refused') return read
   const activity = read.value
   const screened = await screenActivity(deps, activity)
   if (screened !== undefined) return screened
-  const signer = await authenticate({ ...deps, acceptsProofs, nowMs: deps.now() }, request, activity)
+  const signer = await authenticateSigner({ ...deps, acceptsProofs, nowMs: deps.now() }, request, activity)
   if (signer.kind === 'refused') {
     return signer.reason === 'key_gone' && activity.type === 'Delete' && isAboutActorItself(activity)
       ? { kind: 'departed', activity }
@@ -77,7 +83,7 @@ async function verifySignedActivity(deps: OpenDeps, arrival: RawRequest): Promis
 }
 
 /** Media type, size and the presence of a signature: not a byte of the body is looked at. */
-function checkEnvelope(
+function checkHeadersAndBodySize(
   { maxBytes = defaultMaxBytes, acceptsProofs = false }: SignatureVerifierDeps,
   request: SignedRequest,
   { bytes, headers }: RawRequest,
@@ -97,11 +103,11 @@ async function checkBodyDigest(request: SignedRequest, bytes: Uint8Array): Promi
 function parseActivityBody(bytes: Uint8Array): Checked<ReadActivity> {
   const json = parseBoundedJson(bytes)
   if (!json.ok) return rejectSignature(json.reason)
-  const fault = checkBodyShape(json.value)
+  const fault = checkJsonLimits(json.value)
   if (fault !== undefined) return rejectSignature(fault)
   const activity = readActivity(json.value)
   if (isUnreadableActivity(activity)) return rejectSignature(activity.reason)
-  const foreign = checkHosts(activity)
+  const foreign = checkActivityIdHosts(activity)
   return foreign === undefined ? passedCheckOf(activity) : rejectSignature(foreign)
 }
 
@@ -149,18 +155,22 @@ const maxNames = 20_000
 const maxText = 200 * 1024
 
 /** Undefined: within all of them. The parser has bounded the depth already, so this may recurse. */
-function checkBodyShape(value: unknown): SignatureRejectReason | undefined {
-  return checkValueShape(value, 1, { names: 0 })
+function checkJsonLimits(value: unknown): SignatureRejectReason | undefined {
+  return checkJsonValueLimits(value, 1, { names: 0 })
 }
 
-function checkValueShape(value: unknown, depth: number, seen: { names: number }): SignatureRejectReason | undefined {
+function checkJsonValueLimits(
+  value: unknown,
+  depth: number,
+  seen: { names: number },
+): SignatureRejectReason | undefined {
   if (typeof value === 'string') return value.length > maxText ? 'text_too_long' : undefined
   if (typeof value !== 'object' || value === null) return undefined
   if (depth > maxDepth) return 'too_deep'
   if (Array.isArray(value)) {
     if (value.length > maxItems) return 'too_many_values'
     for (const item of value) {
-      const fault = checkValueShape(item, depth + 1, seen)
+      const fault = checkJsonValueLimits(item, depth + 1, seen)
       if (fault !== undefined) return fault
     }
     return undefined
@@ -168,7 +178,7 @@ function checkValueShape(value: unknown, depth: number, seen: { names: number })
   for (const item of Object.values(value)) {
     seen.names += 1
     if (seen.names > maxNames) return 'too_many_values'
-    const fault = checkValueShape(item, depth + 1, seen)
+    const fault = checkJsonValueLimits(item, depth + 1, seen)
     if (fault !== undefined) return fault
   }
   return undefined

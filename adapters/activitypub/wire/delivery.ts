@@ -98,7 +98,7 @@ export type NoteRecord = KeptFacts & {
 /** What is said in a chat is no post: it answers nothing, mentions no actor and stands in no thread. */
 export const chatType = 'ChatMessage'
 
-export function isChat({ type }: { readonly type?: unknown }): boolean {
+export function isChatMessage({ type }: { readonly type?: unknown }): boolean {
   return type === chatType
 }
 

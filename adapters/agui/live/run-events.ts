@@ -10,7 +10,7 @@ import {
 } from '../../../src/contract/index.ts'
 import { isPlainObject, type Json, type JsonObject } from '../../../src/lib/index.ts'
 import { safeMarkdown } from '../../../src/markdown/index.ts'
-import { callerToolName, listInterrupts, responseContent, stringFieldOrEmpty } from '../render.ts'
+import { callerToolName, listInterrupts, responseToText, stringFieldOrEmpty } from '../render.ts'
 import { sayAgui } from '../sentences.ts'
 import type { Interrupt } from '../wire.ts'
 
@@ -163,7 +163,7 @@ function restoreStateEvents(told: RunProgress): readonly AguiEvent[] {
 
 function answerEvents(told: RunProgress, said: NormalizedResponse): readonly AguiEvent[] {
   // Calls alone say nothing: they are shown as calls.
-  const text = said.parts.every(({ kind }) => kind === 'tool_call') ? '' : responseContent(said)
+  const text = said.parts.every(({ kind }) => kind === 'tool_call') ? '' : responseToText(said)
   if (said.control?.action_id !== undefined) {
     told.decided = text
     return []
@@ -303,7 +303,7 @@ function runCancelledEvents(told: RunProgress): readonly AguiEvent[] {
 }
 
 function runErrorEvent(said: NormalizedResponse | null, code: 'run_failed' | 'run_refused' | 'not_let_in'): AguiEvent {
-  const words = said === null ? '' : responseContent(said)
+  const words = said === null ? '' : responseToText(said)
   return { type: 'RUN_ERROR', message: words === '' ? sayAgui(`agui.${code}`) : words, code: said?.error?.code ?? code }
 }
 
@@ -314,7 +314,7 @@ function inputRequestEvents(told: RunProgress, said: NormalizedResponse | null):
   )
   const pending = policies.filter((policy) => policy['kind'] === 'runtime_tool_pending')
   const interrupts = said === null ? [] : listInterrupts(said)
-  const text = said === null ? '' : responseContent(said)
+  const text = said === null ? '' : responseToText(said)
   const isMessage = interrupts.length + pending.length === 0 || said?.asks !== undefined
   const shown = told.said === '' && isMessage ? textMessageEvents(told, text) : []
   if (interrupts.length > 0) {

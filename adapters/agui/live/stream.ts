@@ -2,7 +2,7 @@
 // the reading and nothing else; a client that asks for the same run again is told it from the beginning, or from the last number seen.
 import type { Adapter, TaskEvent, TaskService, TaskWait, TransportAnswer } from '../../../src/contract/index.ts'
 import { type Json, type JsonObject, parseBoundedJson, settleWithin } from '../../../src/lib/index.ts'
-import { decisionId, parseRunCommand } from '../normalize.ts'
+import { decisionMessageId, parseRunCommand } from '../normalize.ts'
 import { confirmationInterrupt } from '../render.ts'
 import { type RunRequest, runRequestSchema } from '../wire.ts'
 import { createRunEventWriter, type RunFacts, sseFrame } from './run-events.ts'
@@ -96,8 +96,8 @@ async function* streamRunFrames(
           const told = teller.tell(event)
           // Only the last frame of a number carries it: a client that has the number has seen all before it.
           const isWhole = next.value[at + 1]?.cursor !== event.cursor
-          const frameCursor = (index: number) => (isWhole && index === told.length - 1 ? event.cursor : undefined)
-          if (isShown) frames.push(...told.map((each, index) => sseFrame(each, frameCursor(index))))
+          const lastFrameCursor = (index: number) => (isWhole && index === told.length - 1 ? event.cursor : undefined)
+          if (isShown) frames.push(...told.map((each, index) => sseFrame(each, lastFrameCursor(index))))
           if (isWhole && event.cursor === seen) isShown = true
         }
         if (frames.length > 0) yield frames.join('')
@@ -171,7 +171,7 @@ async function resumeInterrupts({ tasks, request, subject, waits, isStreamed }: 
     const wait = waits.find(({ id }) => id === interruptId)
     // Decided long ago by this very request: it is told the same again.
     const before =
-      wait === undefined ? await tasks.ofMessageId(decisionId(request, interruptId), { subject }) : undefined
+      wait === undefined ? await tasks.ofMessageId(decisionMessageId(request, interruptId), { subject }) : undefined
     if (wait === undefined && before === undefined) return blockRunRequest(request, isStreamed, unknownInterrupt, open)
     const taskId = wait?.taskId ?? before
     if (taskId !== undefined && !(wait?.isOver === false && wait.isTaskOver)) continuesTurn.set(interruptId, taskId)

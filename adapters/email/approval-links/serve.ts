@@ -37,7 +37,7 @@ const maxFormBytes = 4096
 
 const problemStatus = { unknown: 404, expired: 410, malformed: 400, refused: 409 } as const
 
-function problemMessage(say: EmailSay, problem: keyof typeof problemStatus): PageMessage {
+function linkProblemMessage(say: EmailSay, problem: keyof typeof problemStatus): PageMessage {
   const title = say(`email.link_${problem}`)
   return { status: problemStatus[problem], title, words: say(`email.link_${problem}_remedy`) }
 }
@@ -59,41 +59,41 @@ export function serveDecision(
     switch (request.method) {
       case 'GET':
       case 'HEAD':
-        return showDecisionLink(deps.say, await findDecisionLink(deps.ttlStore, token, deps.now()), token)
+        return decisionLinkPage(deps.say, await findDecisionLink(deps.ttlStore, token, deps.now()), token)
       case 'POST':
-        return takeDecision(deps, context, request, token)
+        return acceptSubmittedDecision(deps, context, request, token)
       default:
         return new Response(null, { status: 405, headers: { allow: 'GET, HEAD, POST' } })
     }
   }
 }
 
-function showDecisionLink(say: EmailSay, link: FoundLink, token: string): Response {
+function decisionLinkPage(say: EmailSay, link: FoundLink, token: string): Response {
   if (link.kind === 'used') return messagePage(alreadyDecidedMessage(say, link.decision))
-  if (link.kind !== 'open') return messagePage(problemMessage(say, link.kind))
+  if (link.kind !== 'open') return messagePage(linkProblemMessage(say, link.kind))
   const { by, summary, address, code, expires_at } = link.note
   const until =
     expires_at === null ? say('email.link_until_decided') : `${expires_at.slice(0, 16).replace('T', ' ')} UTC`
-  return questionPage(say, { by, summary, who: address, code, until, token })
+  return decisionFormPage(say, { by, summary, who: address, code, until, token })
 }
 
-async function takeDecision(
+async function acceptSubmittedDecision(
   deps: DecisionDeps,
   context: ServeContext,
   request: Request,
   token: string,
 ): Promise<Response> {
-  const decision = await readPressedDecision(request, token)
-  if (decision === undefined) return messagePage(problemMessage(deps.say, 'malformed'))
+  const decision = await readDecisionForm(request, token)
+  if (decision === undefined) return messagePage(linkProblemMessage(deps.say, 'malformed'))
   const link = await findDecisionLink(deps.ttlStore, token, deps.now())
-  if (link.kind !== 'open') return showDecisionLink(deps.say, link, token)
+  if (link.kind !== 'open') return decisionLinkPage(deps.say, link, token)
   const { key, note } = link
   const { receivedAt } = context
-  const message = decisionMessage({ decision, key, note, receivedAt, connection: deps.connection })
+  const message = decisionToInboundMessage({ decision, key, note, receivedAt, connection: deps.connection })
   const [acceptance] = await context.accept([message])
   if (acceptance === undefined) throw new GatewayError('storage_unavailable', '[email] the decision was not stored')
   if (acceptance.kind === 'refused' || acceptance.kind === 'stale')
-    return messagePage(problemMessage(deps.say, 'refused'))
+    return messagePage(linkProblemMessage(deps.say, 'refused'))
   // Stored first: if the process ends here, pressing again finds the same message and decides nothing else.
   if (acceptance.kind === 'accepted') await markLinkUsed(deps.ttlStore, key, decision, note.address)
   return messagePage(
@@ -103,7 +103,7 @@ async function takeDecision(
   )
 }
 
-async function readPressedDecision(request: Request, token: string): Promise<Decision | undefined> {
+async function readDecisionForm(request: Request, token: string): Promise<Decision | undefined> {
   const type = request.headers.get('content-type') ?? ''
   if (!/^application\/x-www-form-urlencoded\b/i.test(type)) return undefined
   const bytes = await readBody(request, maxFormBytes)
@@ -135,7 +135,7 @@ export type PressedDecision = {
   readonly connection: Connection
 }
 
-function decisionMessage({ decision, key, note, receivedAt, connection }: PressedDecision): InboundMessage {
+function decisionToInboundMessage({ decision, key, note, receivedAt, connection }: PressedDecision): InboundMessage {
   const subject = mailSubject(note.address)
   const recipient = formatAddress({ local: note.agent, domain: connection.domain })
   const id = `decide:${key}`
@@ -242,7 +242,7 @@ export type Question = {
   readonly token: string
 }
 
-function questionPage(say: EmailSay, { by, summary, who, code, until, token }: Question): Response {
+function decisionFormPage(say: EmailSay, { by, summary, who, code, until, token }: Question): Response {
   const asked = escapeHtml(summary === '' ? say('email.link_request', { code }) : summary)
   const facts = [
     [say('email.link_decider'), who],

@@ -7,7 +7,7 @@ import { GatewayError } from '../../../src/lib/index.ts'
 import type { Resolver } from '../dns.ts'
 import { offloadErrorToRefusal } from '../offload/load-shedding.ts'
 import type { HeaderField, MailHead, MailProof, MailRefusal, ReceivedMail } from '../wire/mail.ts'
-import { type AuthSettings, defaultAuthSettings, type Judging, judgeAuthor } from './judge-author.ts'
+import { type AuthSettings, authenticateAuthor, defaultAuthSettings, type Judging } from './judge-author.ts'
 import { loadMailChecks, type MailChecks } from './mail-checks.ts'
 
 export type AuthDeps = {
@@ -38,20 +38,21 @@ export async function authenticateMail(
   const settings = { ...defaultAuthSettings, ...deps.settings }
   const { from } = head
   if (head.faults.length > 0 || from === undefined) return unprovenMailResult(head.faults)
-  const excess = findCostlyField(head.fields)
+  const excess = findCostlyHeaderReason(head.fields)
   if (excess !== undefined) return unprovenMailResult([excess])
   const judging: Judging = { mail, head, from, settings, dns: deps.resolver.forMail() }
   return authenticateWithDeadline(settings.deadlineMs, async () =>
-    judgeAuthor(judging, mail.raw, deps.library ?? (await loadMailChecks())),
+    authenticateAuthor(judging, mail.raw, deps.library ?? (await loadMailChecks())),
   )
 }
 
 /** What no server writes, and what would only cost time to check. */
-function findCostlyField(all: readonly HeaderField[]): string | undefined {
+function findCostlyHeaderReason(all: readonly HeaderField[]): string | undefined {
   const fields = all.filter(({ name }) => signatureFields.test(name))
-  const countFields = (wanted: string): number => fields.filter(({ name }) => name === wanted).length
-  if (countFields('dkim-signature') > maxSignatures) return 'too_many_signatures'
-  if (countFields('arc-seal') > maxSeals || countFields('arc-message-signature') > maxSeals) return 'too_many_seals'
+  const countFieldsNamed = (wanted: string): number => fields.filter(({ name }) => name === wanted).length
+  if (countFieldsNamed('dkim-signature') > maxSignatures) return 'too_many_signatures'
+  if (countFieldsNamed('arc-seal') > maxSeals || countFieldsNamed('arc-message-signature') > maxSeals)
+    return 'too_many_seals'
   if (fields.some(({ value }) => value.length > maxSignatureLength || manyBlanks.test(value)))
     return 'signature_too_long'
   if (all.some(({ name, value }) => name === 'content-type' && value.length > maxContentType))
@@ -134,12 +135,12 @@ const sample = [
 ].join('\r\n')
 
 /** Throws where a true signature does not pass, or a broken one does. */
-export async function testSignatureChecks(
+export async function selfTestSignatureChecks(
   library: Pick<MailChecks, 'checkSignatures'> | undefined = undefined,
 ): Promise<void> {
   const { checkSignatures } = library ?? (await loadMailChecks())
   const checkSampleMail = async (mail: string): Promise<string> => {
-    const options = { resolver: sampleResolver, strict: true, minBitLength: 1024, curTime: new Date('2018-06-11') }
+    const options = { resolver: resolveSampleKey, strict: true, minBitLength: 1024, curTime: new Date('2018-06-11') }
     const { results } = await checkSignatures(new TextEncoder().encode(mail), options)
     return results.map(({ status }) => status.result).join(' ')
   }
@@ -151,7 +152,7 @@ export async function testSignatureChecks(
   )
 }
 
-const sampleResolver = async (name: string): Promise<readonly (readonly string[])[]> => {
+const resolveSampleKey = async (name: string): Promise<readonly (readonly string[])[]> => {
   const record = sampleKeys[name]
   if (record === undefined) throw Object.assign(new Error('no record'), { code: 'ENOTFOUND' })
   return [[record]]

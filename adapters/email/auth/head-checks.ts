@@ -153,14 +153,14 @@ async function loadMailauth(): Promise<HeadChecks> {
   return {
     async checkHead(question, resolver) {
       const { headerFrom, fromFields, results, arc } = await runHeadVerifier(question, resolver, 'DKIM')
-      const chain = arc.chain ? arc.chain.map(copyArcSet) : false
-      return { headerFrom, fromFields, results: results.map(copySignature), chain }
+      const chain = arc.chain ? arc.chain.map(pickArcSetFields) : false
+      return { headerFrom, fromFields, results: results.map(pickSignatureFields), chain }
     },
     async checkArc(question, resolver) {
       const { arc } = await runHeadVerifier(question, resolver, 'ARC')
       const checkSeals = mailauth.arc as unknown as (given: object, options: object) => Promise<CheckedArc>
       const { status, signature } = await checkSeals(arc, { resolver, strict: true })
-      return { status: copyStatus(status), signature: signature ? copySignature(signature) : false }
+      return { status: pickStatusFields(status), signature: signature ? pickSignatureFields(signature) : false }
     },
     async checkSpf(question, resolver) {
       const check = mailauth.spf as unknown as (options: object) => Promise<CheckedSpf>
@@ -171,7 +171,7 @@ async function loadMailauth(): Promise<HeadChecks> {
       const check = mailauth.evaluateDmarc as unknown as (options: object) => Promise<CheckedDmarc>
       const { response, dkimAligned, reason } = await check({ ...question, resolver })
       return {
-        response: response === false ? false : copyPolicy(response),
+        response: response === false ? false : pickDmarcResponseFields(response),
         ...(dkimAligned === undefined ? {} : { dkimAligned }),
         ...(reason === undefined ? {} : { reason }),
       }
@@ -209,7 +209,7 @@ function exponentExcessBytes(pem: string, bits: number): number {
 }
 
 // Only what is read later: everything here may be copied from a thread to another.
-function copySignature(result: HeadSignature): HeadSignature {
+function pickSignatureFields(result: HeadSignature): HeadSignature {
   const { id, signingDomain, selector, signTime, modulusLength, canonBodyLengthLimited, signingHeaders, body } = result
   const { aligned, testing, policy } = result.status
   return {
@@ -222,7 +222,7 @@ function copySignature(result: HeadSignature): HeadSignature {
     ...(signingHeaders === undefined ? {} : { signingHeaders: { keys: signingHeaders.keys } }),
     ...(body === undefined ? {} : { body }),
     status: {
-      ...copyStatus(result.status),
+      ...pickStatusFields(result.status),
       ...(aligned === undefined ? {} : { aligned }),
       ...(testing === undefined ? {} : { testing }),
       ...(policy === undefined ? {} : { policy }),
@@ -230,11 +230,17 @@ function copySignature(result: HeadSignature): HeadSignature {
   }
 }
 
-function copyStatus({ result, comment }: { readonly result: string; readonly comment?: string }): CheckedArc['status'] {
+function pickStatusFields({
+  result,
+  comment,
+}: {
+  readonly result: string
+  readonly comment?: string
+}): CheckedArc['status'] {
   return { result, ...(comment === undefined ? {} : { comment }) }
 }
 
-function copyArcSet(set: ArcSet): ArcSet {
+function pickArcSetFields(set: ArcSet): ArcSet {
   const [seal, results] = [set['arc-seal']?.parsed?.['d'], set['arc-authentication-results']?.parsed?.['dmarc']]
   return {
     'arc-seal': { parsed: { d: { value: seal?.value } } },
@@ -245,7 +251,10 @@ function copyArcSet(set: ArcSet): ArcSet {
   }
 }
 
-function copyPolicy({ status, policy }: Exclude<CheckedDmarc['response'], false>): CheckedDmarc['response'] {
+function pickDmarcResponseFields({
+  status,
+  policy,
+}: Exclude<CheckedDmarc['response'], false>): CheckedDmarc['response'] {
   return {
     status: { result: status.result, header: { from: status.header.from } },
     ...(policy === undefined ? {} : { policy }),

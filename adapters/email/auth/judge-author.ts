@@ -37,7 +37,7 @@ const worthSigning = [
   'content-transfer-encoding',
 ]
 
-export async function judgeAuthor(
+export async function authenticateAuthor(
   judging: Judging,
   raw: Uint8Array,
   library: MailChecks,
@@ -53,7 +53,7 @@ export async function judgeAuthor(
   })
   const signatures = checked.results.map((result) => readDkimSignature(result, now))
   const told = signatures.map(({ reason }) => reason)
-  if (!hasSameAuthor(checked, from))
+  if (!isSameParsedAuthor(checked, from))
     return toMailProof(judging, { standing: 'none', method: 'none', reasons: [...told, 'parser_disagreement'] })
   const passed = signatures.filter(({ result }) => result === 'pass')
   const policy = await library.checkDmarc(dmarcCheckInput(checked, passed, [], resolve))
@@ -66,7 +66,7 @@ export async function judgeAuthor(
   if (policy.response.status.result === 'temperror') return dnsUnknownRefusal(dns)
   const authors = passed.filter((signature) => !signature.isCut && isAuthorSignature(signature, policy, from))
   if (authors.length > 0)
-    return toMailProof(judging, judgeVerifiedAuthor(judging.head, { authors, all: signatures }, policy, told))
+    return toMailProof(judging, verifiedAuthorOutcome(judging.head, { authors, all: signatures }, policy, told))
   const chain = await readArcChain(library, checked, {
     resolve,
     sealers: new Set(settings.trustedSealers.map((domain) => domain.toLowerCase())),
@@ -80,7 +80,7 @@ export async function judgeAuthor(
       signature: {
         ...chain.signature,
         signedAt: undefined,
-        signedHeaders: fullyCoveredFields(judging.head, [chain.signature]),
+        signedHeaders: fullySignedFieldNames(judging.head, [chain.signature]),
       },
       // The author's own, broken as it is by the relay: the relay saw it whole, and sees it again in a copy that goes through it.
       signatures: [...chain.signatures, ...alignedSignatureIds(signatures).map((each) => `relayed ${each}`)],
@@ -100,11 +100,11 @@ export async function judgeAuthor(
   if (isOpen || (chain.reason?.startsWith('arc=fail') === true && dns.unknown().length > 0))
     return dnsUnknownRefusal(dns)
   const all = await library.checkDmarc(dmarcCheckInput(checked, passed, origin.domains, resolve))
-  return toMailProof(judging, judgeUnsignedAuthor(all, passed, origin, from, reasons))
+  return toMailProof(judging, unverifiedAuthorOutcome(all, passed, origin, from, reasons))
 }
 
 /** The library must have read the same author as the scanner: one field, one address, one domain. */
-function hasSameAuthor({ headerFrom, fromFields }: CheckedMail, from: Mailbox): boolean {
+function isSameParsedAuthor({ headerFrom, fromFields }: CheckedMail, from: Mailbox): boolean {
   const [address = ''] = headerFrom
   const at = address.lastIndexOf('@')
   const read = `${address.slice(0, at)}@${normalizeDomain(address.slice(at + 1)) ?? ''}`
@@ -148,7 +148,7 @@ const isDmarcDomainOfAuthor = ({ response }: CheckedDmarc, from: Mailbox): boole
   response !== false && response.status.header.from === from.domain
 
 /** Each of the author's signatures vouches for its fields; which of them stands first is up to the server that hands the mail over. */
-function judgeVerifiedAuthor(
+function verifiedAuthorOutcome(
   head: MailHead,
   { authors, all }: { readonly authors: readonly Signature[]; readonly all: readonly Signature[] },
   policy: CheckedDmarc,
@@ -158,7 +158,7 @@ function judgeVerifiedAuthor(
   const [first] = authors
   const times = authors.flatMap((each) => each.signedAt ?? [])
   const signedAt = times.length === 0 ? undefined : Math.max(...times)
-  const signedHeaders = fullyCoveredFields(head, authors)
+  const signedHeaders = fullySignedFieldNames(head, authors)
   const provable = all.filter(
     ({ result, reason }) => result !== 'fail' || mayPassLater.some((why) => reason.includes(why)),
   )
@@ -176,16 +176,16 @@ function judgeVerifiedAuthor(
  * Names of fields that one of the signatures covers as often as they stand in the mail: it covers the lowest of them (RFC 6376 5.4.2), and another
  * could be written above, where it is read first.
  */
-function fullyCoveredFields(head: MailHead, signatures: readonly Signature[]): readonly string[] {
-  const standing = countNames(head.fields.map(({ name }) => name))
+function fullySignedFieldNames(head: MailHead, signatures: readonly Signature[]): readonly string[] {
+  const standing = countFieldNames(head.fields.map(({ name }) => name))
   const whole = signatures.flatMap(({ signedHeaders }) => {
-    const covered = [...countNames(signedHeaders)]
+    const covered = [...countFieldNames(signedHeaders)]
     return covered.filter(([name, times]) => times >= (standing.get(name) ?? 0)).map(([name]) => name)
   })
   return [...new Set(whole)]
 }
 
-function countNames(names: readonly string[]): ReadonlyMap<string, number> {
+function countFieldNames(names: readonly string[]): ReadonlyMap<string, number> {
   const times = new Map<string, number>()
   for (const name of names) times.set(name, (times.get(name) ?? 0) + 1)
   return times
@@ -212,7 +212,7 @@ function policyReason({ response }: CheckedDmarc): string {
 }
 
 /** No signature makes an author: something weaker, nothing, or a mail that the domain itself disowns. */
-function judgeUnsignedAuthor(
+function unverifiedAuthorOutcome(
   policy: CheckedDmarc,
   passed: readonly Signature[],
   origin: Origin,

@@ -60,7 +60,7 @@ export function createMailChecks(checks: HeadChecks, hash: HashBody): MailChecks
       const head = normalizeToCrlf(raw.subarray(0, bodyStart))
       const question = { head, minRsaBits: minBitLength, now: curTime.getTime() }
       const { chain, results, ...from } = await checks.checkHead(question, resolver)
-      const confirm = createBodyConfirm(raw, bodyStart, hash)
+      const confirm = createBodyHashCheck(raw, bodyStart, hash)
       return {
         ...from,
         results: await confirm(results),
@@ -85,11 +85,11 @@ export function createMailChecks(checks: HeadChecks, hash: HashBody): MailChecks
 }
 
 /** Signatures that hold over the head, held against the body: those that could be the author's first. */
-function createBodyConfirm(raw: Uint8Array, bodyStart: number, hash: HashBody) {
+function createBodyHashCheck(raw: Uint8Array, bodyStart: number, hash: HashBody) {
   const known = new Map<string, string>()
   const bodyBytes = raw.length - bodyStart
   let hashedBytes = 0
-  const mayHashBody = ({ status }: HeadSignature): boolean => {
+  const tryTakeHashBudget = ({ status }: HeadSignature): boolean => {
     if (bodyBytes > smallBytes && typeof status.aligned !== 'string') return false
     hashedBytes += bodyBytes
     return hashedBytes <= maxHashedBytes
@@ -104,25 +104,28 @@ function createBodyConfirm(raw: Uint8Array, bodyStart: number, hash: HashBody) {
       const { body } = signature
       if (
         body === undefined ||
-        known.has(bodyFormKey(body)) ||
-        wanted.has(bodyFormKey(body)) ||
-        !mayHashBody(signature)
+        known.has(bodyCanonicalizationKey(body)) ||
+        wanted.has(bodyCanonicalizationKey(body)) ||
+        !tryTakeHashBudget(signature)
       )
         continue
-      wanted.set(bodyFormKey(body), { canonicalization: body.canonicalization, length: body.length })
+      wanted.set(bodyCanonicalizationKey(body), { canonicalization: body.canonicalization, length: body.length })
     }
     const hashes = wanted.size === 0 ? [] : await hash(raw, bodyStart, [...wanted.values()])
     for (const [at, key] of [...wanted.keys()].entries()) known.set(key, hashes[at] ?? '')
-    return results.map((signature) => (holding.includes(signature) ? confirmedSignature(signature, known) : signature))
+    return results.map((signature) =>
+      holding.includes(signature) ? failSignatureOnBodyMismatch(signature, known) : signature,
+    )
   }
 }
 
 const isAlignedSignature = ({ status }: HeadSignature): boolean => typeof status.aligned === 'string'
-const bodyFormKey = ({ canonicalization, length }: BodyForm): string => `${canonicalization} ${length ?? ''}`
+const bodyCanonicalizationKey = ({ canonicalization, length }: BodyForm): string =>
+  `${canonicalization} ${length ?? ''}`
 
-function confirmedSignature(signature: HeadSignature, known: ReadonlyMap<string, string>): CheckedSignature {
+function failSignatureOnBodyMismatch(signature: HeadSignature, known: ReadonlyMap<string, string>): CheckedSignature {
   const { body, status } = signature
-  const hash = body === undefined ? undefined : known.get(bodyFormKey(body))
+  const hash = body === undefined ? undefined : known.get(bodyCanonicalizationKey(body))
   if (hash !== undefined && hash === body?.hash) return signature
   const comment = hash === undefined ? 'body not hashed' : 'body hash did not verify'
   return { ...signature, status: { ...status, result: 'fail', comment } }

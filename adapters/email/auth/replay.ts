@@ -43,12 +43,13 @@ export function checkReplay(
   signed: SignedMail,
   unnamed: ReadonlySet<string>,
 ): Freshness {
-  const freshness = checkAge(mailArrivalTime(mail), head, signed)
-  if (freshness.kind !== 'fresh' || isRecipientNamed(mail, head, signed.signedHeaders, unnamed)) return freshness
+  const freshness = checkMailFreshness(mailArrivalTime(mail), head, signed)
+  if (freshness.kind !== 'fresh' || areRecipientsInSignedFields(mail, head, signed.signedHeaders, unnamed))
+    return freshness
   return { kind: 'suspected', reason: 'recipient_not_named' }
 }
 
-function checkAge(now: number, head: MailHead, { signedHeaders, signedAt, all }: SignedMail): Freshness {
+function checkMailFreshness(now: number, head: MailHead, { signedHeaders, signedAt, all }: SignedMail): Freshness {
   const written = head.date === undefined ? undefined : Date.parse(head.date)
   // A copy may have lost the other signatures: as long as one counts by its Date, the Date decides about all of them.
   const isDated = all.some((each) => each.signedAt === undefined && each.signedHeaders.includes('date'))
@@ -78,7 +79,7 @@ const tooFar: MailRefusal = {
     'the date of the mail is more than 90 days from now: set the clock of the device and send it again as a new mail',
 }
 
-function isRecipientNamed(
+function areRecipientsInSignedFields(
   { envelope }: ReceivedMail,
   head: MailHead,
   signedHeaders: readonly string[],

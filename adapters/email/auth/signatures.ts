@@ -116,13 +116,13 @@ export async function readArcChain(
   if (by.length === 0 || !by.every((domain) => sealers.has(domain)))
     return { kind: 'silent', reason: 'arc=pass sealer_not_trusted' }
   if (!isPassRecorded) return { kind: 'silent', reason: 'arc=pass no_dmarc_pass_recorded' }
-  const signature = newestArcSignature(arc, now)
+  const signature = readPassingArcSignature(arc, now)
   if (signature === undefined) return { kind: 'silent', reason: 'arc=pass signature_not_whole' }
   const signatures = await Promise.all(texts.map(async (text) => `arc ${await sha256Hex(text)}`))
   return { kind: 'vouched', signature, signatures, reason: `arc=pass sealer=${by.map(cleanSignatureReason).join(',')}` }
 }
 
-function newestArcSignature({ signature }: CheckedArc, now: number): Signature | undefined {
+function readPassingArcSignature({ signature }: CheckedArc, now: number): Signature | undefined {
   if (signature === undefined || signature === false) return undefined
   const read = readDkimSignature(signature, now)
   return read.result === 'pass' && !read.isCut ? read : undefined

@@ -42,7 +42,7 @@ export function authSettings({ trustedSealers, unnamedRecipients }: EmailSetting
 }
 
 /** The mailbox that is fetched, where its address is at a provider's domain. */
-function externalMailbox(settings: EmailSettings): string | undefined {
+function externalMailboxAddress(settings: EmailSettings): string | undefined {
   const address = imapSettings(settings)?.address
   const isOurs = [settings.domain, ...settings.domains].some((domain) => address?.toLowerCase().endsWith(`@${domain}`))
   return isOurs ? undefined : address
@@ -50,7 +50,7 @@ function externalMailbox(settings: EmailSettings): string | undefined {
 
 /** Its address is another name of the agent that it is for. */
 export function mailboxAlias(settings: EmailSettings, agent: string): Readonly<Record<string, string>> {
-  const mailbox = externalMailbox(settings)
+  const mailbox = externalMailboxAddress(settings)
   return mailbox === undefined ? {} : { [mailbox.toLowerCase()]: agent }
 }
 
@@ -58,7 +58,7 @@ export function mailboxAlias(settings: EmailSettings, agent: string): Readonly<R
 const encodedShare = 1.4
 
 export function deliverySettings(settings: EmailSettings, mailer?: ChannelDeps['mailer']): DeliverySettings {
-  const mailbox = externalMailbox(settings)
+  const mailbox = externalMailboxAddress(settings)
   const { domain, smtpUrl, dkimKeys, dkimKeyFile, mailFolder, siblings, siblingSecret } = settings
   const carried = mailer === undefined ? Number.POSITIVE_INFINITY : Math.floor(mailer.maxBytes / encodedShare)
   const maxMailBytes = Math.min(settings.maxMailBytes, carried)
@@ -80,10 +80,14 @@ export function deliverySettings(settings: EmailSettings, mailer?: ChannelDeps['
  * The agents' own addresses are at the host of the public URL: mail for them is ours, and where no domain was set up it is our domain.
  * A mailbox that is fetched stays what it is: which address reaches it is up to its server.
  */
-export function withPublicHost(settings: EmailSettings, host: string, mailer?: ChannelDeps['mailer']): EmailSettings {
+export function addPublicHostAsDomain(
+  settings: EmailSettings,
+  host: string,
+  mailer?: ChannelDeps['mailer'],
+): EmailSettings {
   const { domain, domains, trustLoopback } = settings
   const isOurs = isWithinDomain(developmentDomain, host) || [domain, ...domains].includes(host)
-  if (isOurs || trustLoopback || !receivesMail(settings, mailer)) return settings
+  if (isOurs || trustLoopback || !acceptsPushedMail(settings, mailer)) return settings
   return domain === developmentDomain
     ? { ...settings, domain: host, domains: [...domains, developmentDomain] }
     : { ...settings, domains: [...domains, host] }
@@ -91,25 +95,28 @@ export function withPublicHost(settings: EmailSettings, host: string, mailer?: C
 
 const isWithinDomain = (domain: string, host: string): boolean => host === domain || host.endsWith(`.${domain}`)
 
-function receivesMail({ smtp, webhookSecret, ses, mailgun }: EmailSettings, mailer?: ChannelDeps['mailer']): boolean {
+function acceptsPushedMail(
+  { smtp, webhookSecret, ses, mailgun }: EmailSettings,
+  mailer?: ChannelDeps['mailer'],
+): boolean {
   return smtp !== false || webhookSecret.length > 0 || [ses, mailgun, mailer].some((way) => way !== undefined)
 }
 
 /** Whether mail gets here from programs of this machine alone. A mail server in front passes on what the world sends. */
 export function isLocalMailOnly(settings: EmailSettings): boolean {
   const { smtp, imap, trustLoopback } = settings
-  const isElsewhere = imap !== undefined || receivesMail({ ...settings, smtp: false })
+  const isElsewhere = imap !== undefined || acceptsPushedMail({ ...settings, smtp: false })
   return trustLoopback && smtp !== false && isLoopbackHost(smtp.host) && !isElsewhere
 }
 
 export type NoticeDeps = { readonly host: string; readonly publicUrl?: string; readonly mailer?: ChannelDeps['mailer'] }
 
 /** A person who waits for an answer should know where it went, and an operator who set a public address whether mail gets to it. */
-export function startNotice(settings: EmailSettings, deps: NoticeDeps): Pick<Adapter, 'notice'> {
+export function emailStartNotice(settings: EmailSettings, deps: NoticeDeps): Pick<Adapter, 'notice'> {
   const { smtpUrl, mailFolder } = settings
   const until = 'until SMTP_URL is set'
   const said = [
-    deps.publicUrl === undefined ? undefined : deliveryNotice(settings, deps, new URL(deps.publicUrl).hostname),
+    deps.publicUrl === undefined ? undefined : incomingMailNotice(settings, deps, new URL(deps.publicUrl).hostname),
     smtpUrl !== undefined || deps.mailer !== undefined
       ? undefined
       : mailFolder === undefined
@@ -120,16 +127,16 @@ export function startNotice(settings: EmailSettings, deps: NoticeDeps): Pick<Ada
 }
 
 /** Why a mail to an agent at the public host would not get here. */
-function deliveryNotice(settings: EmailSettings, { host, mailer }: NoticeDeps, shown: string): string | undefined {
+function incomingMailNotice(settings: EmailSettings, { host, mailer }: NoticeDeps, shown: string): string | undefined {
   const { domain, smtp } = settings
   if (isWithinDomain(developmentDomain, host))
-    return domain === developmentDomain && receivesMail(settings, mailer)
+    return domain === developmentDomain && acceptsPushedMail(settings, mailer)
       ? `${shown} is no domain for mail: set EMAIL_DOMAIN`
       : undefined
-  if (!receivesMail(settings, mailer))
+  if (!acceptsPushedMail(settings, mailer))
     return `mail to agents @${host} is not taken: set EMAIL_SMTP_PORT and EMAIL_SMTP_HOST, or another way in`
   const isNear = smtp !== false && isLoopbackHost(smtp.host)
-  return isNear && !receivesMail({ ...settings, smtp: false }, mailer)
+  return isNear && !acceptsPushedMail({ ...settings, smtp: false }, mailer)
     ? `mail to agents @${host} is taken from this machine only: put a mail server in front, or set EMAIL_SMTP_HOST=0.0.0.0 and EMAIL_SMTP_PORT=25`
     : undefined
 }

@@ -7,10 +7,10 @@ import type { Block, Inline } from '../../../src/markdown/index.ts'
 import type { DecisionLink } from '../approval-links/links.ts'
 import { renderMail } from '../render/body.ts'
 import type { EmailSay } from '../sentences.ts'
-import { isMessageId, isPlainMailAddress } from '../wire/address.ts'
+import { isAsciiMailAddress, isMessageId } from '../wire/address.ts'
 import type { MailCall, MailDecision, MailFileCall, MailPerson } from '../wire/call.ts'
 import type { MailNames } from './message-ids.ts'
-import { mailComposer, nodeStreams } from './node-modules.ts'
+import { importMailComposer, importNodeStream } from './node-modules.ts'
 
 export type MailEnvelope = { readonly from: string; readonly to: readonly string[] }
 
@@ -24,10 +24,10 @@ export type MailToCompose = {
 }
 
 /** True for a call whose every address and id is of the one plain form. */
-export function isSendableCall({ from, to, cc, in_reply_to, references }: MailCall): boolean {
+export function hasPlainAddressesAndIds({ from, to, cc, in_reply_to, references }: MailCall): boolean {
   const people = [from, ...to, ...cc]
   const ids = [...references, ...(in_reply_to === null ? [] : [in_reply_to])]
-  return to.length > 0 && people.every(({ address }) => isPlainMailAddress(address)) && ids.every(isMessageId)
+  return to.length > 0 && people.every(({ address }) => isAsciiMailAddress(address)) && ids.every(isMessageId)
 }
 
 export function outgoingEnvelope({ to, cc }: MailCall, { mailFrom }: MailNames): MailEnvelope {
@@ -41,8 +41,9 @@ export const autoReplyHeaders = {
 } as const
 
 export async function composeMail({ call, names, bodies, enclosed, headers, at }: MailToCompose): Promise<Uint8Array> {
-  if (!isSendableCall(call)) throw new GatewayError('bad_request', '[email] an address reached the composer unchecked')
-  const [MailComposer, { Readable }] = await Promise.all([mailComposer(), nodeStreams()])
+  if (!hasPlainAddressesAndIds(call))
+    throw new GatewayError('bad_request', '[email] an address reached the composer unchecked')
+  const [MailComposer, { Readable }] = await Promise.all([importMailComposer(), importNodeStream()])
   const composer = new MailComposer({
     disableFileAccess: true,
     disableUrlAccess: true,
@@ -156,11 +157,16 @@ export function composeBodies(
 ): MailBodies {
   const isOneOfSeveral = decisions.length > 1
   const asked = decisions.map((decision) =>
-    decisionBlock(say, decision, links.find(({ action_id }) => action_id === decision.action_id)?.url, isOneOfSeveral),
+    approvalInstructionsBlock(
+      say,
+      decision,
+      links.find(({ action_id }) => action_id === decision.action_id)?.url,
+      isOneOfSeveral,
+    ),
   )
   const tail = [...asked, ...linked.map((file) => oversizedFileNotice(say, file))]
   const extra = renderMail({ type: 'root', children: tail })
-  const inner = [innerPageHtml(html), tail.length === 0 ? '' : innerPageHtml(extra.html), quote?.html ?? '']
+  const inner = [htmlInsideBodyTag(html), tail.length === 0 ? '' : htmlInsideBodyTag(extra.html), quote?.html ?? '']
   return {
     text: `${[text, extra.text, quote?.text ?? ''].filter((each) => each.trim() !== '').join('\n\n')}\n`,
     html: html === '' ? '' : `${html.slice(0, bodyTagEnd(html))}${inner.join('')}</body></html>\n`,
@@ -168,7 +174,7 @@ export function composeBodies(
 }
 
 /** One sentence, with the link at its end where there is one: what stands behind an address is taken for a part of it. */
-function decisionBlock(
+function approvalInstructionsBlock(
   say: EmailSay,
   { code, summary, expires_at }: MailDecision,
   url: string | undefined,
@@ -205,7 +211,7 @@ function paragraphBlock(children: readonly Inline[]): Block {
   return { type: 'paragraph', children }
 }
 
-function innerPageHtml(html: string): string {
+function htmlInsideBodyTag(html: string): string {
   return html === '' ? '' : html.slice(bodyTagEnd(html), html.lastIndexOf('</body>'))
 }
 

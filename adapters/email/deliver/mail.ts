@@ -10,13 +10,13 @@ import type { MailCall } from '../wire/call.ts'
 import {
   composeBodies,
   composeMail,
-  isSendableCall,
+  hasPlainAddressesAndIds,
   type MailToCompose,
   openAttachedFiles,
   outgoingEnvelope,
 } from './compose.ts'
-import { createFolderMailer, createSmtpMailer, type SendMail, sendByBinding } from './mailers.ts'
-import { createMailNames, type MailNames, noteDelivery } from './message-ids.ts'
+import { createFolderMailer, createSmtpMailer, type SendMail, sendByCloudflareBinding } from './mailers.ts'
+import { createMessageIdAndReplyTo, type MailNames, storeDeliveryByKey } from './message-ids.ts'
 import type { DeliveryDeps, DeliverySettings, DkimKey } from './settings.ts'
 
 const pauseMs = 60_000
@@ -29,24 +29,25 @@ export function deliverMail(
   let keys: Promise<readonly DkimKey[]> | undefined
   return async (call, attempt) => {
     if (attempt.signal.aborted) return { kind: 'retry', reason: 'aborted_before_sending' }
-    if (!isSendableCall(call)) return { kind: 'refused', reason: 'invalid_recipient' }
-    const closed = await findClosedAddress(deps, call, attempt)
+    if (!hasPlainAddressesAndIds(call)) return { kind: 'refused', reason: 'invalid_recipient' }
+    const closed = await findClosedAddressReason(deps, call, attempt)
     if (closed !== undefined) return { kind: 'refused', reason: `place_closed:${closed}` }
     if (way === undefined && deps.mailer === undefined) return { kind: 'retry', reason: 'no_way_out', ...paused }
     // Nothing has left yet, whatever went wrong.
-    const mail = await prepareMail(settings, deps, call, attempt).catch(notPreparedOutcome)
+    const mail = await prepareMail(settings, deps, call, attempt).catch(preparationErrorToOutcome)
     if (mail.kind !== 'mail') return mail
     try {
       // Bounces then go to the runtime's mailer, not to an address of ours.
-      if (way === undefined && deps.mailer !== undefined) return await sendByBinding(deps.mailer, mail, attempt)
-      const noting = noteDelivery(deps.ttlStore, attempt.clientId, call.to[0]?.address ?? '')
+      if (way === undefined && deps.mailer !== undefined)
+        return await sendByCloudflareBinding(deps.mailer, mail, attempt)
+      const noting = storeDeliveryByKey(deps.ttlStore, attempt.clientId, call.to[0]?.address ?? '')
       // Nothing has left yet: while the database is away it is tried again.
       if (!(await noting.then(alwaysTrue, alwaysFalse))) return { kind: 'retry', reason: 'delivery_not_noted' }
       keys ??= loadDkimKeys(settings)
       const signers = await keys
       const raw = await signMail(await composeMail(mail), signers, { domain: settings.domain, at: mail.at })
       const { messageId } = mail.names
-      return await (way ?? retryWithoutMailer)(
+      return await (way ?? postponeWithoutMailer)(
         { raw, envelope: outgoingEnvelope(call, mail.names), messageId },
         attempt,
       )
@@ -67,7 +68,7 @@ const alwaysFalse = (): boolean => false
 const paused = { afterMs: pauseMs, scope: 'connection' } as const
 
 /** A secret that cannot be kept or read is put right by the operator. */
-function notPreparedOutcome(error: unknown): DeliveryResult {
+function preparationErrorToOutcome(error: unknown): DeliveryResult {
   if (isGatewayError(error, 'config_invalid')) return { kind: 'retry', reason: 'secret_unusable', ...paused }
   return { kind: 'retry', reason: 'mail_not_prepared' }
 }
@@ -77,10 +78,10 @@ function createMailer({ smtpUrl, mailFolder, ...settings }: DeliverySettings): S
   return mailFolder === undefined ? undefined : createFolderMailer(mailFolder)
 }
 
-const retryWithoutMailer: SendMail = async () => ({ kind: 'retry', reason: 'no_way_out', ...paused })
+const postponeWithoutMailer: SendMail = async () => ({ kind: 'retry', reason: 'no_way_out', ...paused })
 
 /** A mailbox that bounced gets no more mail until its owner writes again. */
-async function findClosedAddress(
+async function findClosedAddressReason(
   { closedRooms }: Pick<DeliveryDeps, 'closedRooms'>,
   { to }: MailCall,
   { runId }: Attempt,
@@ -97,7 +98,7 @@ async function prepareMail(
   call: MailCall,
   attempt: Attempt,
 ): Promise<PreparedMail | DeliveryResult> {
-  const names = await createMailNames(call, attempt, { ...settings, tokens: deps.tokens })
+  const names = await createMessageIdAndReplyTo(call, attempt, { ...settings, tokens: deps.tokens })
   if (names === undefined) return { kind: 'refused', reason: 'agent_address_too_long' }
   const links = await createDecisionLinks(call, attempt, deps)
   const words = call.text.length + call.html.length

@@ -4,7 +4,7 @@ import type { Attempt, ChannelDeps, DeliveryResult } from '../../../src/contract
 import { cleanName, GatewayError, rejectWhenAborted, type Secret } from '../../../src/lib/index.ts'
 import { autoReplyHeaders, type Enclosed, type MailEnvelope, type MailToCompose } from './compose.ts'
 import { deliveredOutcome } from './message-ids.ts'
-import { type MailStream, nodeFiles, type Pool, smtpPool } from './node-modules.ts'
+import { createSmtpPool, importNodeFs, type MailStream, type Pool } from './node-modules.ts'
 import type { BoundFile, BoundMail, DeliverySettings } from './settings.ts'
 
 export type FinishedMail = { readonly raw: Uint8Array; readonly envelope: MailEnvelope; readonly messageId: string }
@@ -17,7 +17,7 @@ export function createSmtpMailer(
   const options = { ...poolOptions(url, callTimeoutMs), pool: isPooled }
   let pool: Promise<Pool> | undefined
   return async ({ raw, envelope, messageId }, { signal }) => {
-    pool ??= smtpPool(options)
+    pool ??= createSmtpPool(options)
     let stream: MailStream | undefined
     const rememberStream = (given: MailStream): void => {
       stream = given
@@ -35,7 +35,7 @@ export function createSmtpMailer(
 
 /** Greets the server and logs in, on a connection of its own; rejects where that fails. */
 export async function checkSmtpLogin(url: Secret, callTimeoutMs: number): Promise<void> {
-  await (await smtpPool({ ...poolOptions(url, callTimeoutMs), pool: false })).verify()
+  await (await createSmtpPool({ ...poolOptions(url, callTimeoutMs), pool: false })).verify()
 }
 
 const loopback: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '[::1]'])
@@ -122,7 +122,7 @@ function smtpReason(code: number, response: string): string {
 
 export function createFolderMailer(folder: string): SendMail {
   return async ({ raw, envelope, messageId }) => {
-    const { mkdir, open, rename } = await nodeFiles()
+    const { mkdir, open, rename } = await importNodeFs()
     // The id is ours: letters, digits, dots and one at sign. The same mail again is the same file.
     const path = `${folder}/${messageId.replace('@', '_at_')}.eml`
     const head = `X-Envelope-From: <${envelope.from}>\r\nX-Envelope-To: ${envelope.to.map((to) => `<${to}>`).join(', ')}\r\n`
@@ -148,23 +148,23 @@ export function createFolderMailer(folder: string): SendMail {
 // takes those of threads, those that begin with X-, and a few more.
 
 /** The id is Cloudflare's and another at every try: a recipient could not tell a second mail from the first. */
-export async function sendByBinding(
+export async function sendByCloudflareBinding(
   mailer: NonNullable<ChannelDeps['mailer']>,
   mail: Omit<MailToCompose, 'at'>,
   { signal }: Pick<Attempt, 'signal'>,
 ): Promise<DeliveryResult> {
-  const files = await Promise.all(mail.enclosed.map(readBoundFile)).catch(() => undefined)
+  const files = await Promise.all(mail.enclosed.map(readCloudflareAttachment)).catch(() => undefined)
   if (files === undefined) return { kind: 'retry', reason: 'file_unavailable' }
   if (signal.aborted) return { kind: 'retry', reason: 'aborted_before_sending' }
   try {
-    const { messageId } = await rejectWhenAborted(mailer.send(toBoundMail(mail, files)), signal)
+    const { messageId } = await rejectWhenAborted(mailer.send(toCloudflareEmail(mail, files)), signal)
     return await deliveredOutcome(messageId, mail.names.messageId)
   } catch (error) {
-    return bindingOutcome(error)
+    return cloudflareErrorOutcome(error)
   }
 }
 
-function toBoundMail({ call, names, bodies, headers }: Omit<MailToCompose, 'at'>, files: BoundFile[]): BoundMail {
+function toCloudflareEmail({ call, names, bodies, headers }: Omit<MailToCompose, 'at'>, files: BoundFile[]): BoundMail {
   const threading = {
     ...(call.in_reply_to === null ? {} : { 'In-Reply-To': `<${call.in_reply_to}>` }),
     ...(call.references.length === 0 ? {} : { References: call.references.map((id) => `<${id}>`).join(' ') }),
@@ -181,7 +181,7 @@ function toBoundMail({ call, names, bodies, headers }: Omit<MailToCompose, 'at'>
   }
 }
 
-async function readBoundFile({ name, mime, cid, body }: Enclosed): Promise<BoundFile> {
+async function readCloudflareAttachment({ name, mime, cid, body }: Enclosed): Promise<BoundFile> {
   const content = new Uint8Array(await new Response(body).arrayBuffer())
   const file = { content, filename: name, type: mime }
   return cid === undefined ? { ...file, disposition: 'attachment' } : { ...file, disposition: 'inline', contentId: cid }
@@ -190,7 +190,7 @@ async function readBoundFile({ name, mime, cid, body }: Enclosed): Promise<Bound
 const retryCodes: ReadonlySet<string> = new Set(['E_RATE_LIMIT_EXCEEDED', 'E_DAILY_LIMIT_EXCEEDED'])
 
 /** Cloudflare's errors have codes; what has none, or failed in there, may have been sent. */
-function bindingOutcome(error: unknown): DeliveryResult {
+function cloudflareErrorOutcome(error: unknown): DeliveryResult {
   const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : ''
   if (!/^E_[A-Z_]{1,60}$/.test(code)) return { kind: 'unknown', reason: 'no_readable_answer' }
   const reason = code.toLowerCase()

@@ -1,7 +1,7 @@
 // Message-IDs of our mails: the same at every try, so that a recipient who gets one twice can tell.
 import type { Attempt, DeliveryResult, TtlStore } from '../../../src/contract/index.ts'
 import { threadKey, threadName } from '../threading.ts'
-import { isMessageId, isPlainMailAddress, mailSubject } from '../wire/address.ts'
+import { isAsciiMailAddress, isMessageId, mailSubject } from '../wire/address.ts'
 import type { MailCall } from '../wire/call.ts'
 import type { DeliveryDeps, DeliverySettings } from './settings.ts'
 
@@ -30,7 +30,7 @@ export async function deliveredOutcome(given: string | undefined, ours: string):
 }
 
 /** Undefined: an agent's address leaves no room for a token. */
-export async function createMailNames(
+export async function createMessageIdAndReplyTo(
   call: MailCall,
   { clientId }: Pick<Attempt, 'clientId'>,
   { domain, mailbox, tokens }: Pick<DeliverySettings, 'domain' | 'mailbox'> & Pick<DeliveryDeps, 'tokens'>,
@@ -45,12 +45,12 @@ export async function createMailNames(
     return { messageId: `${token}.${key}${address.slice(at)}`, replyTo: address, mailFrom: address }
   const replyTo = `${address.slice(0, at)}+${token}${address.slice(at)}`
   const mailFrom = `bounce+${await mint(key)}@${domain}`
-  if (!isPlainMailAddress(replyTo) || !isPlainMailAddress(mailFrom)) return undefined
+  if (!isAsciiMailAddress(replyTo) || !isAsciiMailAddress(mailFrom)) return undefined
   return { messageId: `${token}.${key}@${domain}`, replyTo, mailFrom }
 }
 
 /** So that a bounce, which says only the key, finds the delivery it is about. */
-export async function noteDelivery(notes: TtlStore | undefined, clientId: string, to: string): Promise<void> {
+export async function storeDeliveryByKey(notes: TtlStore | undefined, clientId: string, to: string): Promise<void> {
   const key = await deliveryKey(clientId)
   await notes?.keep({
     family: deliveryFamily,
@@ -62,7 +62,7 @@ export async function noteDelivery(notes: TtlStore | undefined, clientId: string
 }
 
 /** The delivery with this key; undefined where it is unknown or long ago. */
-export async function findDelivery(
+export async function findDeliveryByKey(
   notes: TtlStore,
   key: string,
 ): Promise<{ readonly clientId: string; readonly to: string } | undefined> {

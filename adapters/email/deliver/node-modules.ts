@@ -26,17 +26,17 @@ type NodeStreams = {
 /** Opaque here: what one library gives, the other takes. */
 type NodeReadable = { readonly destroyed: boolean }
 
-export async function nodeFiles(): Promise<NodeFiles> {
+export async function importNodeFs(): Promise<NodeFiles> {
   return await importOnNode<NodeFiles>('node:fs/promises')
 }
 
-export async function nodeStreams(): Promise<NodeStreams> {
+export async function importNodeStream(): Promise<NodeStreams> {
   return await importOnNode<NodeStreams>('node:stream')
 }
 
 type Composer = new (mail: object) => { compile(): { build(): Promise<Uint8Array> } }
 
-export async function mailComposer(): Promise<Composer> {
+export async function importMailComposer(): Promise<Composer> {
   return (await importOnNode<{ readonly default: Composer }>('nodemailer/lib/mail-composer')).default
 }
 
@@ -56,7 +56,7 @@ export type Pool = {
 }
 
 /** The sender may `watch` the stream of the mail, which is read when the server wants it and not before. */
-export async function smtpPool(options: object): Promise<Pool> {
+export async function createSmtpPool(options: object): Promise<Pool> {
   const { createTransport } = await importOnNode<{ createTransport(options: object): Pool }>('nodemailer')
   const pool = createTransport(options)
   pool.use('stream', ({ data, message }, done) => {

@@ -16,7 +16,8 @@ export async function hashBody(body: Uint8Array, forms: readonly BodyForm[]): Pr
   const canonical: Partial<Record<BodyForm['canonicalization'], Uint8Array>> = {}
   const hashes: string[] = []
   for (const { canonicalization, length } of forms) {
-    canonical[canonicalization] ??= canonicalization === 'simple' ? simpleBody(body) : relaxedBody(body)
+    canonical[canonicalization] ??=
+      canonicalization === 'simple' ? canonicalizeBodySimple(body) : canonicalizeBodyRelaxed(body)
     const bytes = canonical[canonicalization]
     hashes.push(await sha256Base64(length === undefined ? bytes : bytes.subarray(0, length)))
   }
@@ -24,7 +25,7 @@ export async function hashBody(body: Uint8Array, forms: readonly BodyForm[]): Pr
 }
 
 /** Lines ended by CRLF, one of them at the end. */
-export function simpleBody(body: Uint8Array): Uint8Array {
+export function canonicalizeBodySimple(body: Uint8Array): Uint8Array {
   const lines = normalizeToCrlf(body)
   let end = lines.length
   while (end >= 2 && lines[end - 1] === lineFeed && lines[end - 2] === carriageReturn) end -= 2
@@ -36,7 +37,7 @@ export function simpleBody(body: Uint8Array): Uint8Array {
 }
 
 /** And blanks at the end of a line left out, others one space. An empty body stays empty. */
-export function relaxedBody(body: Uint8Array): Uint8Array {
+export function canonicalizeBodyRelaxed(body: Uint8Array): Uint8Array {
   const out = new Uint8Array(body.length + countBareLineFeeds(body) + 2)
   let to = 0
   // Behind the last byte that is no line end.

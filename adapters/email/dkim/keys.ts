@@ -1,6 +1,6 @@
 // DKIM keys: generated once, kept in one file for its owner alone, and the DNS records to publish for them.
 import { decodeBase64, encodeBase64, GatewayError, secret } from '../../../src/lib/index.ts'
-import { nodeFiles } from '../deliver/node-modules.ts'
+import { importNodeFs } from '../deliver/node-modules.ts'
 import type { DeliverySettings, DkimKey } from '../deliver/settings.ts'
 
 const rsa = {
@@ -20,13 +20,13 @@ export async function readOrMakeDkimKeys(
   domain: string,
   now: Date,
 ): Promise<{ readonly file: DkimKeyFile; readonly isNew: boolean }> {
-  const files = await nodeFiles()
+  const files = await importNodeFs()
   const there = await files.readFile(path, 'utf8').catch((error: unknown) => {
     if (hasErrorCode(error, 'ENOENT')) return undefined
     throw new GatewayError('bad_request', `${path} cannot be read; correct EMAIL_DKIM_KEY or its permissions`)
   })
   if (there !== undefined) return { file: requireKeyFileOfDomain(there, path, domain), isNew: false }
-  const text = await newKeyFile(domain, now)
+  const text = await generateDkimKeyFile(domain, now)
   const folder = path.includes('/') ? path.slice(0, path.lastIndexOf('/')) || '/' : '.'
   const part = `${path}.${crypto.randomUUID()}.part`
   try {
@@ -48,7 +48,7 @@ export async function readOrMakeDkimKeys(
 
 /** The keys that are there; undefined where there are none. */
 export async function readDkimKeys(path: string, domain: string): Promise<DkimKeyFile | undefined> {
-  const text = await (await nodeFiles()).readFile(path, 'utf8').catch(() => undefined)
+  const text = await (await importNodeFs()).readFile(path, 'utf8').catch(() => undefined)
   return text === undefined ? undefined : requireKeyFileOfDomain(text, path, domain)
 }
 
@@ -60,7 +60,7 @@ function requireKeyFileOfDomain(text: string, path: string, domain: string): Dki
 }
 
 /** Selectors say when a key was made, so that the next one can stand beside it. */
-async function newKeyFile(domain: string, now: Date): Promise<string> {
+async function generateDkimKeyFile(domain: string, now: Date): Promise<string> {
   const day = now.toISOString().slice(0, 10).replaceAll('-', '')
   const usages = ['sign', 'verify'] as const
   const made = await Promise.all([
@@ -78,7 +78,7 @@ async function exportPem(key: CryptoKey): Promise<string> {
   return `-----BEGIN PRIVATE KEY-----\n${text.replace(/(.{64})(?=.)/g, '$1\n')}\n-----END PRIVATE KEY-----\n`
 }
 
-export async function dkimRecords({ keys }: DkimKeyFile): Promise<readonly DkimRecord[]> {
+export async function dkimDnsRecords({ keys }: DkimKeyFile): Promise<readonly DkimRecord[]> {
   return Promise.all(
     keys.map(async ({ selector, privateKey }) => {
       const pem = privateKey.reveal().replace(/-----[^-]+-----|\s/g, '')
@@ -117,7 +117,7 @@ export async function loadDkimKeys({
   dkimKeyFile: file,
 }: DeliverySettings): Promise<readonly DkimKey[]> {
   if (given.length > 0 || file === undefined) return given
-  const { readFile } = await nodeFiles()
+  const { readFile } = await importNodeFs()
   const found = parseDkimKeyFile(await readFile(file, 'utf8').catch(() => ''))
   if (found?.domain === domain) return found.keys
   const what = found === undefined ? 'is no key file' : 'is for another domain'

@@ -30,14 +30,14 @@ export async function signMail(
   if (keys.length === 0) return raw
   const bodyStart = findBodyStart(raw)
   const fields = canonicalizeHead(new TextDecoder().decode(raw.subarray(0, bodyStart - 2)))
-  const bodyHash = encodeBase64(await sha256Bytes(relaxedCrlfBody(raw.subarray(bodyStart))))
+  const bodyHash = encodeBase64(await sha256Bytes(canonicalizeCrlfBodyRelaxed(raw.subarray(bodyStart))))
   const time = Math.floor(at.getTime() / 1000)
   const signatures: string[] = []
   for (const { selector, privateKey } of keys) {
     const key = await importSigningKey(privateKey)
     const facts = `v=1; a=${key.name}; c=relaxed/relaxed; d=${domain}; s=${selector};`
     const head = `DKIM-Signature: ${facts}\r\n t=${time}; bh=${bodyHash};\r\n h=${signedFieldList(fields)};\r\n b=`
-    const signed = `${canonicalFields(fields)}${relaxedField(head)}`
+    const signed = `${joinCanonicalFields(fields)}${canonicalizeFieldRelaxed(head)}`
     const signature = encodeBase64(await key.sign(new TextEncoder().encode(signed)))
     signatures.push(`${head}${signature.replace(/(.{72})(?=.)/g, '$1\r\n ')}\r\n`)
   }
@@ -60,13 +60,13 @@ type Field = { readonly name: string; readonly canonical: string }
 function canonicalizeHead(head: string): readonly Field[] {
   const lines = head.split(/\r\n(?![ \t])/).filter((line) => line !== '')
   return lines.map((line) => {
-    const canonical = relaxedField(line)
+    const canonical = canonicalizeFieldRelaxed(line)
     return { name: canonical.slice(0, canonical.indexOf(':')), canonical }
   })
 }
 
 /** RFC 6376, 3.4.2. */
-function relaxedField(field: string): string {
+function canonicalizeFieldRelaxed(field: string): string {
   const colon = field.indexOf(':')
   const value = field
     .slice(colon + 1)
@@ -82,13 +82,13 @@ function signedFieldList(fields: readonly Field[]): string {
   return names.join(':').replace(/(.{50,60}:)(?=.)/g, '$1\r\n ')
 }
 
-function canonicalFields(fields: readonly Field[]): string {
+function joinCanonicalFields(fields: readonly Field[]): string {
   const there = covered.flatMap((name) => fields.filter((each) => each.name === name).toReversed())
   return there.map(({ canonical }) => `${canonical}\r\n`).join('')
 }
 
 /** RFC 6376, 3.4.4: spaces within a line are one, none ends a line, no empty line ends the body. */
-function relaxedCrlfBody(body: Uint8Array): Uint8Array {
+function canonicalizeCrlfBodyRelaxed(body: Uint8Array): Uint8Array {
   const out = new Uint8Array(body.length + 2)
   let [size, lineStart, end, isSpaced] = [0, 0, 0, false]
   const appendByte = (byte: number): void => {

@@ -37,8 +37,8 @@ export type CutHead = {
   readonly rawSubject?: Uint8Array
 }
 
-export function splitHead(raw: Uint8Array): CutHead {
-  const found = findLines(raw)
+export function splitHeadIntoFields(raw: Uint8Array): CutHead {
+  const found = splitHeadLines(raw)
   if (found === undefined) return { fields: [], bodyStart: raw.length, faults: new Set(['head_too_large']) }
   const fields: HeaderField[] = []
   const faults = new Set<HeadFault>()
@@ -51,15 +51,15 @@ export function splitHead(raw: Uint8Array): CutHead {
   for (const lines of groupFoldedLines(found.lines)) {
     const [first, next] = [line, line + lines.length]
     line = next
-    const opened = openField(lines)
+    const opened = parseHeaderField(lines)
     if (opened.isOdd) faults.add('malformed_line')
     if (opened.field === undefined) continue
     fields.push(opened.field)
     if (opened.field.name === 'subject' && opened.field.value.includes(notUtf8))
-      rawSubject ??= valueBytes(raw.subarray(found.starts[first], found.starts[next] ?? found.bodyStart))
+      rawSubject ??= unfoldedValueBytes(raw.subarray(found.starts[first], found.starts[next] ?? found.bodyStart))
     countSingleton(opened.field.name)
     if (lines.length > 1 && !listsOfNames.test(opened.field.name))
-      for (const line of lines.slice(1)) countSingleton(hiddenFieldName(line))
+      for (const line of lines.slice(1)) countSingleton(fieldNameInFoldedLine(line))
   }
   for (const [name, times] of seen)
     if (times > 1) faults.add(name === 'from' ? 'multiple_from_fields' : 'duplicate_header')
@@ -71,7 +71,7 @@ export function splitHead(raw: Uint8Array): CutHead {
 const notUtf8 = '\ufffd'
 
 /** Unfolded. */
-const valueBytes = (row: Uint8Array): Uint8Array =>
+const unfoldedValueBytes = (row: Uint8Array): Uint8Array =>
   row.subarray(row.indexOf(0x3a) + 1).filter((byte) => byte !== 0x0d && byte !== 0x0a)
 
 type Lines = {
@@ -82,7 +82,7 @@ type Lines = {
   readonly hasControls: boolean
 }
 
-function findLines(raw: Uint8Array): Lines | undefined {
+function splitHeadLines(raw: Uint8Array): Lines | undefined {
   let start = 0
   const starts: number[] = []
   for (let count = 0; count <= maxLines; count += 1) {
@@ -120,38 +120,38 @@ const isContinuationLine = (line: string): boolean => line.startsWith(' ') || li
 
 type Opened = { readonly field: HeaderField | undefined; readonly isOdd: boolean }
 
-function openField(lines: readonly string[]): Opened {
+function parseHeaderField(lines: readonly string[]): Opened {
   const first = lines[0] ?? ''
   const colon = first.indexOf(':')
-  if (colon === -1) return openFoldedField(lines)
+  if (colon === -1) return parseFieldWithLateColon(lines)
   const written = first.slice(0, colon)
-  const name = trimBlanks(written)
+  const name = trimSpacesAndTabs(written)
   if (!fieldName.test(name)) return { field: undefined, isOdd: true }
-  const value = trimBlanks(first.slice(colon + 1) + lines.slice(1).join(''))
+  const value = trimSpacesAndTabs(first.slice(colon + 1) + lines.slice(1).join(''))
   // RFC 5322 4.5.8 lets a blank stand before the colon; no program that writes mail today does.
   return { field: { name: name.toLowerCase(), value }, isOdd: name !== written }
 }
 
 /** A name alone on its line, the colon on the next. */
-function openFoldedField([first = '', second = '', ...rest]: readonly string[]): Opened {
-  const name = trimBlanks(first)
-  const after = trimBlanks(second)
+function parseFieldWithLateColon([first = '', second = '', ...rest]: readonly string[]): Opened {
+  const name = trimSpacesAndTabs(first)
+  const after = trimSpacesAndTabs(second)
   if (!fieldName.test(name) || !after.startsWith(':')) return { field: undefined, isOdd: true }
-  return { field: { name: name.toLowerCase(), value: trimBlanks(after.slice(1) + rest.join('')) }, isOdd: true }
+  return { field: { name: name.toLowerCase(), value: trimSpacesAndTabs(after.slice(1) + rest.join('')) }, isOdd: true }
 }
 
 /** The name in a folded line that readers who trim lines would take for a field. */
-function hiddenFieldName(line: string): string {
+function fieldNameInFoldedLine(line: string): string {
   const colon = line.indexOf(':')
-  return colon === -1 || colon > 100 ? '' : trimBlanks(line.slice(0, colon)).toLowerCase()
+  return colon === -1 || colon > 100 ? '' : trimSpacesAndTabs(line.slice(0, colon)).toLowerCase()
 }
 
 /** By hand: a pattern for blanks at the end looks at every run of them in between. */
-export function trimBlanks(text: string): string {
+export function trimSpacesAndTabs(text: string): string {
   let [start, end] = [0, text.length]
-  while (start < end && isBlankCode(text.charCodeAt(start))) start += 1
-  while (end > start && isBlankCode(text.charCodeAt(end - 1))) end -= 1
+  while (start < end && isSpaceOrTab(text.charCodeAt(start))) start += 1
+  while (end > start && isSpaceOrTab(text.charCodeAt(end - 1))) end -= 1
   return text.slice(start, end)
 }
 
-const isBlankCode = (code: number): boolean => code === 0x20 || code === 0x09
+const isSpaceOrTab = (code: number): boolean => code === 0x20 || code === 0x09

@@ -2,10 +2,10 @@
 
 import { cleanName, cleanText } from '../../../src/lib/index.ts'
 import { decodeCharset, decodeUtf7, utf7Names } from '../mime/charset.ts'
-import { parseStructured } from '../mime/part-head.ts'
+import { parseStructuredHeader } from '../mime/part-head.ts'
 import { normalizeDomain } from '../wire/address.ts'
 import type { HeaderField, HeadFault, Mailbox, MailHead } from '../wire/mail.ts'
-import { singletons, splitHead, trimBlanks } from './fields.ts'
+import { singletons, splitHeadIntoFields, trimSpacesAndTabs } from './fields.ts'
 
 const maxSubject = 400
 const maxWrittenSubject = maxSubject * 10
@@ -21,12 +21,12 @@ const controls = /[\u0001-\u0008\u000b\u000c\u000e-\u001f\u007f]/
 const hidden = /[\p{Cc}\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/gu
 
 export function scanHead(raw: Uint8Array): MailHead {
-  const cut = splitHead(raw)
+  const cut = splitHeadIntoFields(raw)
   const faults = new Set<HeadFault>(cut.faults)
   const values = new Map<string, string>()
   for (const { name, value } of cut.fields) if (!values.has(name)) values.set(name, value)
   const headerFieldText = (name: string): string => values.get(name) ?? ''
-  if (cut.fields.some(hasControls)) faults.add('control_bytes')
+  if (cut.fields.some(hasControlCharacters)) faults.add('control_bytes')
   const from = readSingleAuthor(values.get('from'), faults)
   return {
     fields: cut.fields.filter(({ name }) => !othersVerdicts.has(name)),
@@ -38,22 +38,22 @@ export function scanHead(raw: Uint8Array): MailHead {
     replyTo: readMailboxes(headerFieldText('reply-to')),
     subject: readSubject(
       cut.rawSubject === undefined
-        ? decodeWords(headerFieldText('subject').slice(0, maxWrittenSubject))
-        : decodeRawWords(
+        ? decodeHeaderText(headerFieldText('subject').slice(0, maxWrittenSubject))
+        : decodeRawHeaderBytes(
             cut.rawSubject.subarray(0, maxWrittenSubject),
             bodyCharset(raw, cut.bodyStart, headerFieldText('content-type')),
           ),
     ),
-    messageId: readId(headerFieldText('message-id')),
-    inReplyTo: readIds(headerFieldText('in-reply-to')),
-    references: readIds(headerFieldText('references')),
+    messageId: readSingleMessageId(headerFieldText('message-id')),
+    inReplyTo: readMessageIds(headerFieldText('in-reply-to')),
+    references: readMessageIds(headerFieldText('references')),
     threadIndex: readThreadIndex(headerFieldText('thread-index')),
     date: readDate(headerFieldText('date')),
   }
 }
 
 // Some write their subject in a seven-bit encoding of its own, which needs the escape.
-const hasControls = ({ name, value }: HeaderField): boolean =>
+const hasControlCharacters = ({ name, value }: HeaderField): boolean =>
   singletons.has(name) && name !== 'subject' && controls.test(value)
 
 function readSingleAuthor(value: string | undefined, faults: Set<HeadFault>): Mailbox | undefined {
@@ -70,7 +70,7 @@ function readSingleAuthor(value: string | undefined, faults: Set<HeadFault>): Ma
 
 /** Of a body that is parts: the first that is named in them. */
 function bodyCharset(raw: Uint8Array, bodyStart: number, contentType: string): string | undefined {
-  const named = parseStructured(contentType).params.get('charset')
+  const named = parseStructuredHeader(contentType).params.get('charset')
   if (named !== undefined || !/^multipart\//i.test(contentType)) return named
   const text = new TextDecoder().decode(raw.subarray(bodyStart, bodyStart + maxLooked))
   return /\bcharset="?([\w.:-]{1,40})/i.exec(text)?.[1]
@@ -103,7 +103,7 @@ function readDate(value: string): string | undefined {
   if (match === null) return undefined
   const [, day, month, year, hour, minute, second, zone] = match
   const monthIndex = months.indexOf((month ?? '').toLowerCase())
-  const offset = zoneMinutes(zone ?? '')
+  const offset = timeZoneOffsetMinutes(zone ?? '')
   if (monthIndex === -1 || offset === undefined) return undefined
   const time = new Date(0)
   time.setUTCFullYear(parseYear(year ?? ''), monthIndex, Number(day))
@@ -118,7 +118,7 @@ function parseYear(year: string): number {
   return number + (year.length === 2 && number < 50 ? 2000 : 1900)
 }
 
-function zoneMinutes(zone: string): number | undefined {
+function timeZoneOffsetMinutes(zone: string): number | undefined {
   if (/^[a-z]*$/i.test(zone)) return zones[zone.toLowerCase()] ?? 0
   const minutes = Number(zone.slice(1, 3)) * 60 + Number(zone.slice(3))
   return minutes > 1440 ? undefined : minutes * (zone.startsWith('-') ? -1 : 1)
@@ -132,13 +132,13 @@ const id = /<([^<>@\s\p{C}]{1,250}@[^<>@\s\p{C}]{1,250})>/gu
 const threadBytes = 22
 
 /** `local@domain`, without brackets; the last hundred where there are more. */
-function readIds(value: string): readonly string[] {
+function readMessageIds(value: string): readonly string[] {
   const ids = [...value.matchAll(id)].flatMap(([, found]) => found ?? [])
   return ids.slice(-maxIds)
 }
 
-function readId(value: string): string | undefined {
-  const ids = readIds(value)
+function readSingleMessageId(value: string): string | undefined {
+  const ids = readMessageIds(value)
   return ids.length === 1 && `<${ids[0]}>` === value ? ids[0] : undefined
 }
 
@@ -224,7 +224,7 @@ function cutMailboxEntry(value: string, start: number): { readonly entry: Entry;
     if (at >= value.length) isWhole = false
   }
   isWhole &&= at - start <= maxEntryLength
-  return { entry: { before: trimBlanks(before), within, comment, isWhole }, end: at }
+  return { entry: { before: trimSpacesAndTabs(before), within, comment, isWhole }, end: at }
 }
 
 /** Where they end; the length of the text where they do not. */
@@ -295,7 +295,7 @@ const misleading = /@|:\/\/|\bwww\.|\p{Cf}/iu
  * (the agents' own, in any case).
  */
 export function readDisplayName(written: string, ownNames: readonly string[] = []): string {
-  const decoded = decodeWords(written.slice(0, maxWritten))
+  const decoded = decodeHeaderText(written.slice(0, maxWritten))
   const name = cleanName(decoded)
   // Width variants of `@` look like it.
   const plain = name.normalize('NFKC')
@@ -309,7 +309,7 @@ export function readDisplayName(written: string, ownNames: readonly string[] = [
 const encoded = /=\?([^?\s]{1,60})\?([bq])\?([^? \t\r\n]*)\?=/gi
 
 /** Callers bound what they hand in. */
-export function decodeWords(text: string): string {
+export function decodeHeaderText(text: string): string {
   return decodeEncodedWords(
     text,
     (plain) => plain,
@@ -318,7 +318,7 @@ export function decodeWords(text: string): string {
 }
 
 /** The same of bytes that are no UTF-8; `charset`: of what is not encoded, where it is known. */
-function decodeRawWords(bytes: Uint8Array, charset: string | undefined): string {
+function decodeRawHeaderBytes(bytes: Uint8Array, charset: string | undefined): string {
   const text = Array.from(bytes, (byte) => String.fromCharCode(byte)).join('')
   const latin1Bytes = (each: string): Uint8Array => Uint8Array.from(each, (letter) => letter.charCodeAt(0))
   return decodeEncodedWords(text, (plain) => decodeCharset(latin1Bytes(plain), charset), latin1Bytes)

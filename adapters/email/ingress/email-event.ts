@@ -1,7 +1,7 @@
 // Mail from the runtime (a Worker's email event): one recipient, no client address, stored before it is accepted.
 import type { ChannelDeps, Ingress } from '../../../src/contract/index.ts'
 import { readStream } from '../../../src/lib/index.ts'
-import { answerReply, type Reply, recipientReply, replies } from '../smtp/replies.ts'
+import { listenResultToReply, type Reply, recipientReply, replies } from '../smtp/replies.ts'
 import type { ClassifyRecipient, OwnMailRegistry } from './received.ts'
 
 export type EmailEventDeps = Pick<ChannelDeps, 'now'> & {
@@ -12,7 +12,7 @@ export type EmailEventDeps = Pick<ChannelDeps, 'now'> & {
   readonly requireSecret: () => Promise<unknown>
 }
 
-export function onEmailEvent(deps: EmailEventDeps): NonNullable<Ingress['onEmailEvent']> {
+export function createEmailEventHandler(deps: EmailEventDeps): NonNullable<Ingress['onEmailEvent']> {
   const { own, recipientOf, maxBytes, now, requireSecret } = deps
   return async ({ from, to, size, body }, context) => {
     const recipient = await recipientOf(to)
@@ -27,7 +27,7 @@ export function onEmailEvent(deps: EmailEventDeps): NonNullable<Ingress['onEmail
     const receivedAt = new Date(now()).toISOString()
     const answer = await context.receive(own.add({ way: 'cloudflare', raw, envelope, receivedAt }))
     if (answer.kind === 'later' || answer.kind === 'spent') return { kind: 'later', reason: answer.reason }
-    const reply = answerReply(answer)
+    const reply = listenResultToReply(answer)
     return reply === undefined ? { kind: 'taken' } : refusedEvent(reply)
   }
 }

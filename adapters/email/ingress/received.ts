@@ -15,7 +15,7 @@ export type OwnMailRegistry = {
   readonly find: (arrival: RawRequest) => OwnMail | undefined
 }
 
-export function createOwnMailRegistry(): OwnMailRegistry {
+export function createReceivedMailRegistry(): OwnMailRegistry {
   const own = new WeakMap<Uint8Array, OwnMail>()
   const registerMail = (mail: ReceivedMail, known: OwnMail): RawRequest => {
     own.set(mail.raw, known)

@@ -1,11 +1,11 @@
 // The text of a mail. Plain text is preferred; HTML is read where there is no other, as its reader sees it.
 import { htmlToText, withoutInvisible } from '../../../src/markdown/index.ts'
-import { markQuote, trimReply, withoutQuoteMarks } from '../quotes/trim-reply.ts'
+import { quoteMarkOfHtmlElement, trimReply, withoutQuoteMarks } from '../quotes/trim-reply.ts'
 import type { BodyFlag } from '../wire/mail.ts'
 import { decodeCharset } from './charset.ts'
 import type { Encoding } from './part-head.ts'
 import type { Leaf, MailPart, Multipart } from './parts.ts'
-import { decodePart, decodeQuoted } from './transfer-encoding.ts'
+import { decodePart, decodeQuotedPrintable } from './transfer-encoding.ts'
 export type Spoken = {
   readonly text: string
   /** Untrimmed. */
@@ -24,29 +24,26 @@ type Piece = {
   readonly hasHidden: boolean
 }
 
-export async function readSpokenText(
-  words: readonly Words[],
-  read: (leaf: Leaf) => Promise<PartText>,
-): Promise<Spoken> {
+export async function readBodyText(words: readonly Words[], read: (leaf: Leaf) => Promise<PartText>): Promise<Spoken> {
   const reading: Reading = { read, flags: new Set(), cut: [] }
-  const { text, whole, hasHidden } = await joinSpokenPieces(reading, words)
+  const { text, whole, hasHidden } = await joinTextPieces(reading, words)
   if (hasHidden) reading.flags.add('hidden_text_removed')
   return { text: text(), whole, flags: reading.flags, cut: reading.cut }
 }
 
 /** Parts that follow each other are one text, and a quote may begin in one and go on in the next. */
-async function joinSpokenPieces(reading: Reading, words: readonly Words[]): Promise<Piece> {
+async function joinTextPieces(reading: Reading, words: readonly Words[]): Promise<Piece> {
   const pieces: Piece[] = []
-  for (const each of words) pieces.push(await readWordsPiece(reading, each))
+  for (const each of words) pieces.push(await readTextPartPiece(reading, each))
   const said = pieces.filter(({ whole }) => whole !== '')
   const [only] = said
   const hasHidden = pieces.some((piece) => piece.hasHidden)
   if (said.length <= 1) return { text: only?.text ?? returnEmptyText, whole: only?.whole ?? '', hasHidden }
   const whole = said.map((piece) => piece.whole).join('\n\n')
-  return { whole, text: createLazyTrim(whole), hasHidden }
+  return { whole, text: createLazyReplyTrim(whole), hasHidden }
 }
 
-async function readWordsPiece(reading: Reading, words: Words): Promise<Piece> {
+async function readTextPartPiece(reading: Reading, words: Words): Promise<Piece> {
   switch (words.kind) {
     case 'plain':
       return readPlainPiece(reading, words.leaf)
@@ -60,36 +57,39 @@ async function readWordsPiece(reading: Reading, words: Words): Promise<Piece> {
 }
 
 async function readPlainPiece(reading: Reading, leaf: Leaf): Promise<Piece> {
-  const whole = withoutInvisible(await readLeafNotingCut(reading, leaf)).trim()
-  return { whole, text: createLazyTrim(whole), hasHidden: false }
+  const whole = withoutInvisible(await readLeafRecordingTruncation(reading, leaf)).trim()
+  return { whole, text: createLazyReplyTrim(whole), hasHidden: false }
 }
 
 async function readHtmlPiece(reading: Reading, leaf: Leaf): Promise<Piece> {
   let hasHidden = false
-  const noteHiddenText = (): void => {
+  const flagHiddenText = (): void => {
     hasHidden = true
   }
-  const marked = htmlToText(await readLeafNotingCut(reading, leaf), { onHidden: noteHiddenText, mark: markQuote })
-  return { whole: withoutQuoteMarks(marked), text: createLazyTrim(marked), hasHidden }
+  const marked = htmlToText(await readLeafRecordingTruncation(reading, leaf), {
+    onHidden: flagHiddenText,
+    mark: quoteMarkOfHtmlElement,
+  })
+  return { whole: withoutQuoteMarks(marked), text: createLazyReplyTrim(marked), hasHidden }
 }
 
 /** Plain text, where it says anything. Where it says something else than the page, the agent is told. */
 async function readPlainOrHtmlPiece(reading: Reading, { plain, html }: Words & { kind: 'either' }): Promise<Piece> {
-  const said = await joinSpokenPieces(reading, plain)
-  const shown = await joinSpokenPieces(reading, html)
+  const said = await joinTextPieces(reading, plain)
+  const shown = await joinTextPieces(reading, html)
   if (!/[\p{L}\p{N}\p{S}]/u.test(said.text()) && shown.whole !== '') return shown
-  if (shown.whole !== '' && !haveSameWords(said.whole, shown.whole)) reading.flags.add('alternative_mismatch')
+  if (shown.whole !== '' && !haveMostlySameWords(said.whole, shown.whole)) reading.flags.add('alternative_mismatch')
   return said
 }
 
 const returnEmptyText = (): string => ''
 
-function createLazyTrim(whole: string): () => string {
+function createLazyReplyTrim(whole: string): () => string {
   let text: string | undefined
   return () => (text ??= trimReply(whole).text)
 }
 
-async function readLeafNotingCut({ read, cut }: Reading, leaf: Leaf): Promise<string> {
+async function readLeafRecordingTruncation({ read, cut }: Reading, leaf: Leaf): Promise<string> {
   const { text, isCut } = await read(leaf)
   if (isCut) cut.push(leaf)
   return text
@@ -102,25 +102,25 @@ type Words =
   | { readonly kind: 'plain' | 'html'; readonly leaf: Leaf }
   | { readonly kind: 'either'; readonly plain: readonly Words[]; readonly html: readonly Words[] }
 
-export function chooseSpokenParts(part: MailPart): readonly Words[] {
-  if (part.kind === 'leaf') return isWordsPart(part) ? [{ kind: plainOrHtmlKind(part), leaf: part }] : []
-  if (part.subtype === 'alternative' || isTextAndPage(part)) return chooseAlternatives(part)
+export function chooseBodyTextParts(part: MailPart): readonly Words[] {
+  if (part.kind === 'leaf') return isInlineTextPart(part) ? [{ kind: plainOrHtmlKind(part), leaf: part }] : []
+  if (part.subtype === 'alternative' || isTextAndHtmlMultipart(part)) return chooseAlternatives(part)
   // Of what belongs together the root speaks, the rest are its pictures.
-  if (part.subtype === 'related') return chooseSpokenParts(part.children[0] ?? emptyMultipart)
+  if (part.subtype === 'related') return chooseBodyTextParts(part.children[0] ?? emptyMultipart)
   // What is said about a report is its first part; the second is for machines, the third is the mail it is about.
   if (part.subtype === 'report' || part.subtype === 'encrypted')
-    return part.children.slice(0, 1).flatMap(chooseSpokenParts)
-  return part.children.flatMap(chooseSpokenParts)
+    return part.children.slice(0, 1).flatMap(chooseBodyTextParts)
+  return part.children.flatMap(chooseBodyTextParts)
 }
 
 /** Parts whose kind of multipart is not signed: the same as text and as a page, and nothing that is a file. */
-function isTextAndPage({ subtype, children }: Multipart): boolean {
+function isTextAndHtmlMultipart({ subtype, children }: Multipart): boolean {
   const [first, ...others] = children
   if (subtype !== 'unnamed' || first?.kind !== 'leaf' || first.head.type.value !== 'text/plain') return false
   const isAlternativeVersion = (part: MailPart): boolean =>
     part.kind === 'multipart' || ['text/html', 'text/x-amp-html', 'text/calendar'].includes(part.head.type.value)
   return (
-    isWordsPart(first) &&
+    isInlineTextPart(first) &&
     others.length > 0 &&
     others.every((part) => isAlternativeVersion(part) && !isAttachedPart(part))
   )
@@ -141,7 +141,7 @@ const emptyMultipart: Multipart = {
 }
 
 function chooseAlternatives({ children }: Multipart): readonly Words[] {
-  const ways = children.map(chooseSpokenParts).filter((words) => words.length > 0)
+  const ways = children.map(chooseBodyTextParts).filter((words) => words.length > 0)
   const plain = ways.find((words) => words.every(({ kind }) => kind === 'plain'))
   const html = ways.findLast((words) => words !== plain && words.some(({ kind }) => kind !== 'plain'))
   if (plain === undefined || html === undefined) return plain ?? html ?? []
@@ -149,7 +149,7 @@ function chooseAlternatives({ children }: Multipart): readonly Words[] {
 }
 
 /** A part with a name of its own, or one that says it is attached, is a file even when it is text. */
-function isWordsPart({ head }: Leaf): boolean {
+function isInlineTextPart({ head }: Leaf): boolean {
   const { type, disposition } = head
   if (type.value !== 'text/plain' && type.value !== 'text/html') return false
   return disposition.value !== 'attachment' && !disposition.params.has('filename') && !type.params.has('name')
@@ -160,11 +160,11 @@ function plainOrHtmlKind({ head }: Leaf): 'plain' | 'html' {
 }
 
 /** Leaves that say something, by their place. The rest are files. */
-export function listSpokenLeafIndexes(words: readonly Words[]): ReadonlySet<number> {
+export function listBodyTextLeafIndexes(words: readonly Words[]): ReadonlySet<number> {
   const spoken = new Set<number>()
   for (const each of words)
     if (each.kind === 'either')
-      for (const index of listSpokenLeafIndexes([...each.plain, ...each.html])) spoken.add(index)
+      for (const index of listBodyTextLeafIndexes([...each.plain, ...each.html])) spoken.add(index)
     else spoken.add(each.leaf.index)
   return spoken
 }
@@ -194,7 +194,7 @@ async function decodePartBytes(body: Uint8Array, encoding: Encoding): Promise<Ui
   if (encoding === 'identity') return body
   if (encoding !== 'quoted-printable') return collectStream(decodePart(body, encoding))
   const out = new Uint8Array(body.length)
-  return out.subarray(0, decodeQuoted(body, 0, out).written)
+  return out.subarray(0, decodeQuotedPrintable(body, 0, out).written)
 }
 
 async function collectStream(stream: ReadableStream<Uint8Array>): Promise<Uint8Array> {
@@ -244,7 +244,7 @@ const address = /(?:https?:\/\/|www\.|mailto:|cid:)\S*/gi
 const maxLength = 64 * 1024
 
 /** False where more than half of all their words stand in only one of them. */
-function haveSameWords(one: string, other: string): boolean {
+function haveMostlySameWords(one: string, other: string): boolean {
   // Nearly always they are one text with other line ends.
   if (collapseSpaces(one) === collapseSpaces(other)) return true
   const [first, second] = [collectWordSet(one), collectWordSet(other)]

@@ -1,10 +1,10 @@
 // Files of a mail: their names, their sizes, and their bytes, taken out of the mail as it was stored.
 import type { Adapter, ChannelDeps } from '../../../src/contract/index.ts'
 import { cleanFileName, readStream } from '../../../src/lib/index.ts'
-import { decodeWords } from '../headers/scan-head.ts'
+import { decodeHeaderText } from '../headers/scan-head.ts'
 import { type Encoding, findHeadEnd, type PartHead } from './part-head.ts'
 import { bodyLimits, type Leaf, scanParts } from './parts.ts'
-import { decodePart, decodeQuoted, isBase64Letter } from './transfer-encoding.ts'
+import { decodePart, decodeQuotedPrintable, isBase64Letter } from './transfer-encoding.ts'
 
 export function openMailFile(
   originals: ChannelDeps['rawBlobs'],
@@ -14,7 +14,7 @@ export function openMailFile(
     if (typeof original !== 'string' || typeof index !== 'number') return { kind: 'refused', reason: 'gone' }
     try {
       const mail = await originals?.open(original)
-      const part = mail === undefined ? undefined : await openPart(mail, index, keepStrings(uncounted), find)
+      const part = mail === undefined ? undefined : await openMimePart(mail, index, keepArrayStrings(uncounted), find)
       return part === undefined ? { kind: 'refused', reason: 'gone' } : { kind: 'opened', ...part }
     } catch {
       return { kind: 'retry', reason: 'original_not_readable' }
@@ -22,7 +22,7 @@ export function openMailFile(
   }
 }
 
-function keepStrings(value: unknown): readonly string[] {
+function keepArrayStrings(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((each) => typeof each === 'string') : []
 }
 
@@ -54,11 +54,11 @@ export type FindPart = (
 ) => Promise<FoundPart | undefined>
 
 /** Undefined: there is no such part, or these bytes are no mail that was ever taken. */
-export async function openPart(
+export async function openMimePart(
   raw: ReadableStream<Uint8Array> | Uint8Array,
   index: number,
   uncounted: readonly string[] = [],
-  find: FindPart = findPart,
+  find: FindPart = findMimePart,
 ): Promise<OpenedPart | undefined> {
   const bytes = raw instanceof Uint8Array ? raw : await readStream(raw, bodyLimits.maxBytes)
   const found = bytes === undefined ? undefined : await find(bytes, index, uncounted)
@@ -68,7 +68,7 @@ export async function openPart(
 }
 
 /** Passes over the whole mail. */
-export const findPart: FindPart = async (bytes, index, uncounted) => {
+export const findMimePart: FindPart = async (bytes, index, uncounted) => {
   const scanned = scanParts(bytes, findHeadEnd(bytes, 0, bytes.length).bodyStart, bodyLimits, uncounted)
   const leaf = scanned.kind === 'scanned' ? scanned.leaves[index] : undefined
   if (leaf === undefined) return undefined
@@ -84,11 +84,11 @@ const equals = 61
 
 export function decodedSize(raw: Uint8Array, { head, start, end }: Leaf): number {
   if (head.encoding === 'identity') return end - start
-  return head.encoding === 'base64' ? base64Size(raw, start, end) : quotedSize(raw.subarray(start, end))
+  return head.encoding === 'base64' ? base64DecodedSize(raw, start, end) : quotedPrintableSize(raw.subarray(start, end))
 }
 
 /** Four signs are three bytes; a group that was cut off, or filled up, gives what it can. */
-function base64Size(raw: Uint8Array, start: number, end: number): number {
+function base64DecodedSize(raw: Uint8Array, start: number, end: number): number {
   let [signs, size] = [0, 0]
   for (let at = start; at < end; at += 1) {
     const byte = raw[at] ?? 0
@@ -100,11 +100,11 @@ function base64Size(raw: Uint8Array, start: number, end: number): number {
   return size + Math.floor((signs * 3) / 4)
 }
 
-function quotedSize(body: Uint8Array): number {
+function quotedPrintableSize(body: Uint8Array): number {
   const scratch = new Uint8Array(Math.min(body.length, 64 * 1024))
   let size = 0
   for (let at = 0; at < body.length; ) {
-    const { next, written } = decodeQuoted(body, at, scratch)
+    const { next, written } = decodeQuotedPrintable(body, at, scratch)
     size += written
     at = next
   }
@@ -156,5 +156,5 @@ function genericFileName(mime: string): string {
 
 /** Encoded words have no business in a parameter, and most mailers put them there. */
 function decodeNameWords(text: string): string {
-  return text.includes('=?') ? decodeWords(text.slice(0, 4 * maxDeclared)) : text
+  return text.includes('=?') ? decodeHeaderText(text.slice(0, 4 * maxDeclared)) : text
 }

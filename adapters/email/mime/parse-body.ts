@@ -1,6 +1,6 @@
 // Parses the body of a mail: the words its author wrote now, its files by their place, and the report it is, where it is one.
 import type { BodyFlag, MailBody, MailFile, MailHead, MailRefusal, MailReport } from '../wire/mail.ts'
-import { chooseSpokenParts, listSpokenLeafIndexes, type PartText, readPartText, readSpokenText } from './body-text.ts'
+import { chooseBodyTextParts, listBodyTextLeafIndexes, type PartText, readBodyText, readPartText } from './body-text.ts'
 import { decodedSize, partFileName } from './files.ts'
 import { type BodyLimits, bodyLimits, type Leaf, type MailPart, type Scanned, scanParts } from './parts.ts'
 
@@ -13,16 +13,16 @@ export async function parseMailBody(
   const scanned = scanParts(raw, head.bodyStart, limits, uncounted)
   if (scanned.kind !== 'scanned') return scanned
   const readLeafText = (leaf: Leaf) => readPartText(raw, leaf, limits.maxTextBytes)
-  const words = chooseSpokenParts(scanned.root)
-  const spoken = await readSpokenText(words, readLeafText)
+  const words = chooseBodyTextParts(scanned.root)
+  const spoken = await readBodyText(words, readLeafText)
   const [text, whole] = [shortenText(spoken.text, limits), shortenText(spoken.whole, limits)]
   const isCut = text.length < spoken.text.length || spoken.cut.length > 0
-  const unspoken = listFileLeaves(scanned, listSpokenLeafIndexes(words))
+  const unspoken = listFileLeaves(scanned, listBodyTextLeafIndexes(words))
   // What was too long to be handed on as text can still be opened as a file.
-  const leaves = isCut ? [...chooseShortenedLeaves(spoken.cut, words), ...unspoken] : unspoken
+  const leaves = isCut ? [...chooseTruncatedTextLeaves(spoken.cut, words), ...unspoken] : unspoken
   const related = listRelatedLeafIndexes(scanned.root)
   const files = await Promise.all(leaves.slice(0, limits.maxFiles).map((leaf) => describeMailFile(raw, leaf, related)))
-  const report = await readReport(scanned.root, readLeafText)
+  const report = await readMultipartReport(scanned.root, readLeafText)
   const flags: BodyFlag[] = [
     ...spoken.flags,
     ...(isCut ? ['text_cut' as const] : []),
@@ -48,11 +48,14 @@ function listFileLeaves({ leaves }: Scanned, spoken: ReadonlySet<number>): reado
   })
 }
 
-function chooseShortenedLeaves(cut: readonly Leaf[], words: ReturnType<typeof chooseSpokenParts>): readonly Leaf[] {
+function chooseTruncatedTextLeaves(
+  cut: readonly Leaf[],
+  words: ReturnType<typeof chooseBodyTextParts>,
+): readonly Leaf[] {
   if (cut.length > 0) return cut
   const [first] = words
   if (first === undefined) return []
-  return first.kind === 'either' ? chooseShortenedLeaves([], first.plain) : [first.leaf]
+  return first.kind === 'either' ? chooseTruncatedTextLeaves([], first.plain) : [first.leaf]
 }
 
 /** Pictures of a page: whatever they say of themselves, they belong into it. */
@@ -114,15 +117,18 @@ const maxFieldLength = 1_000
 const maxReportLength = 128 * 1024
 
 /** Only a mail that is a report as a whole is one: a bounce that a person forwards is what they say. */
-async function readReport(root: MailPart, read: (leaf: Leaf) => Promise<PartText>): Promise<MailReport | undefined> {
+async function readMultipartReport(
+  root: MailPart,
+  read: (leaf: Leaf) => Promise<PartText>,
+): Promise<MailReport | undefined> {
   if (root.kind !== 'multipart' || root.subtype !== 'report') return undefined
   const leaves = root.children.filter((child) => child.kind === 'leaf')
   const status = leaves.find(({ head }) => kinds[head.type.value] !== undefined)
   const kind = kinds[status?.head.type.value ?? '']
   if (status === undefined || kind === undefined) return undefined
-  const groups = fieldGroups((await read(status)).text)
+  const groups = parseFieldGroups((await read(status)).text)
   const original = leaves.find(({ head }) => enclosed.has(head.type.value))
-  const head = original === undefined ? undefined : fieldGroups((await read(original)).text)[0]
+  const head = original === undefined ? undefined : parseFieldGroups((await read(original)).text)[0]
   const all: Fields = new Map(groups.flatMap((group) => [...group]))
   return {
     kind,
@@ -166,7 +172,7 @@ function reportedRecipient(fields: Fields): ReportedRecipient {
 }
 
 /** Groups of header fields with empty lines between them, the first of a name counting. */
-function fieldGroups(text: string): readonly Fields[] {
+function parseFieldGroups(text: string): readonly Fields[] {
   const groups: Map<string, string>[] = [new Map()]
   let name = ''
   for (const line of text.slice(0, maxReportLength).split('\n')) {

@@ -33,30 +33,30 @@ export function findHeadEnd(raw: Uint8Array, start: number, limit: number): Head
 
 /** `fallback`: what a part is that says nothing, or nothing that can be read. */
 export function readPartHead(bytes: Uint8Array, fallback = 'text/plain'): PartHead {
-  const fields = contentFields(bytes)
-  const given = parseStructured(fields.get('content-type'))
+  const fields = readContentFields(bytes)
+  const given = parseStructuredHeader(fields.get('content-type'))
   const isGiven = mimePattern.test(given.value)
   const value = isGiven ? given.value : fields.has('content-type') ? 'application/octet-stream' : fallback
-  const encoding = parseStructured(fields.get('content-transfer-encoding')).value
+  const encoding = parseStructuredHeader(fields.get('content-transfer-encoding')).value
   return {
     // `text` alone, without a subtype, is what very old mailers write.
     type: { value: given.value === 'text' ? 'text/plain' : value, params: given.params },
     encoding: encoding === 'base64' || encoding === 'quoted-printable' ? encoding : 'identity',
-    disposition: parseStructured(fields.get('content-disposition')),
+    disposition: parseStructuredHeader(fields.get('content-disposition')),
     contentId: readContentId(fields.get('content-id')),
   }
 }
 
-function contentFields(bytes: Uint8Array): ReadonlyMap<string, string> {
+function readContentFields(bytes: Uint8Array): ReadonlyMap<string, string> {
   const fields = new Map<string, string>()
   for (let line = 0; line < bytes.length; ) {
-    let end = lineEnd(bytes, line)
-    while (end < bytes.length && (bytes[end] === space || bytes[end] === tab)) end = lineEnd(bytes, end)
+    let end = findLineEnd(bytes, line)
+    while (end < bytes.length && (bytes[end] === space || bytes[end] === tab)) end = findLineEnd(bytes, end)
     const colon = bytes.subarray(line, Math.min(end, line + 80)).indexOf(58)
     const name =
       colon === -1
         ? ''
-        : latin1Chars(bytes.subarray(line, line + colon))
+        : latin1ToString(bytes.subarray(line, line + colon))
             .trimEnd()
             .toLowerCase()
     if (known.has(name) && !fields.has(name))
@@ -71,12 +71,12 @@ function contentFields(bytes: Uint8Array): ReadonlyMap<string, string> {
   return fields
 }
 
-function lineEnd(bytes: Uint8Array, from: number): number {
+function findLineEnd(bytes: Uint8Array, from: number): number {
   const at = bytes.indexOf(lf, from)
   return at === -1 ? bytes.length : at + 1
 }
 
-function latin1Chars(bytes: Uint8Array): string {
+function latin1ToString(bytes: Uint8Array): string {
   return String.fromCharCode(...bytes)
 }
 
@@ -97,19 +97,19 @@ export type StructuredValue = {
 const maxLength = 16 * 1024
 const maxSections = 64
 
-export function parseStructured(text: string | undefined): StructuredValue {
-  const [first = '', ...rest] = splitSections((text ?? '').slice(0, maxLength))
+export function parseStructuredHeader(text: string | undefined): StructuredValue {
+  const [first = '', ...rest] = splitAtSemicolons((text ?? '').slice(0, maxLength))
   const raw = new Map<string, string>()
   for (const section of rest) {
     const at = section.indexOf('=')
     const name = (at === -1 ? section : section.slice(0, at)).trim().toLowerCase()
     if (name !== '' && !raw.has(name)) raw.set(name, at === -1 ? '' : section.slice(at + 1).trim())
   }
-  return { value: first.trim().toLowerCase(), params: joinContinuations(raw) }
+  return { value: first.trim().toLowerCase(), params: joinParameterContinuations(raw) }
 }
 
 /** Split at semicolons outside of quotes; comments and quotes are taken off on the way. */
-function splitSections(text: string): readonly string[] {
+function splitAtSemicolons(text: string): readonly string[] {
   const found: string[] = []
   let piece = ''
   let isQuoted = false
@@ -139,18 +139,18 @@ function opensComment(piece: string): boolean {
   return last === '' || last === ' ' || last === '\t' || !piece.includes('=')
 }
 
-function joinContinuations(raw: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+function joinParameterContinuations(raw: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
   const params = new Map<string, string>()
   for (const [name, value] of raw) if (!name.includes('*')) params.set(name, value)
   // What RFC 2231 says about a name is preferred to a plain one beside it, which is there for old readers.
   const names = [...raw.keys()].filter((name) => name.includes('*')).map((name) => name.slice(0, name.indexOf('*')))
-  for (const name of new Set(names)) params.set(name, readExtended(name, raw))
+  for (const name of new Set(names)) params.set(name, readExtendedParameter(name, raw))
   return params
 }
 
-function readExtended(name: string, raw: ReadonlyMap<string, string>): string {
+function readExtendedParameter(name: string, raw: ReadonlyMap<string, string>): string {
   const whole = raw.get(`${name}*`)
-  if (whole !== undefined) return decodeExtended([{ text: whole, isEncoded: true }])
+  if (whole !== undefined) return decodeExtendedParameter([{ text: whole, isEncoded: true }])
   const pieces: Piece[] = []
   for (let index = 0; index < maxSections; index += 1) {
     const encoded = raw.get(`${name}*${index}*`)
@@ -158,24 +158,24 @@ function readExtended(name: string, raw: ReadonlyMap<string, string>): string {
     if (text === undefined) break
     pieces.push({ text, isEncoded: encoded !== undefined })
   }
-  return decodeExtended(pieces)
+  return decodeExtendedParameter(pieces)
 }
 
 type Piece = { readonly text: string; readonly isEncoded: boolean }
 
 /** The bytes of all pieces are joined before they are decoded: a letter may be cut in two. */
-function decodeExtended(pieces: readonly Piece[]): string {
+function decodeExtendedParameter(pieces: readonly Piece[]): string {
   const [first] = pieces
   const label = first?.isEncoded === true ? /^([^']*)'[^']*'/.exec(first.text) : null
   const bytes: number[] = []
   for (const [index, { text, isEncoded }] of pieces.entries()) {
     const rest = index === 0 && label !== null ? text.slice(label[0].length) : text
-    bytes.push(...(isEncoded ? percentBytes(rest) : new TextEncoder().encode(rest)))
+    bytes.push(...(isEncoded ? decodePercentToBytes(rest) : new TextEncoder().encode(rest)))
   }
   return decodeCharset(new Uint8Array(bytes), label?.[1])
 }
 
-function percentBytes(text: string): readonly number[] {
+function decodePercentToBytes(text: string): readonly number[] {
   const bytes: number[] = []
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charAt(at) === '%' ? Number.parseInt(text.slice(at + 1, at + 3), 16) : Number.NaN

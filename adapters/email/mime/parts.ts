@@ -50,7 +50,7 @@ export function scanParts(
   const scan: Scan = { raw, limits, leaves: [], open: [], parts: 0, boundaryLines: 0 }
   const roots: MailPart[] = []
   const head = readRootHead(raw, bodyStart, uncounted)
-  const refusal = enterPart(scan, head, bodyStart, roots) ?? readPartsBetweenBoundaries(scan, bodyStart, roots)
+  const refusal = countAndOpenPart(scan, head, bodyStart, roots) ?? readPartsBetweenBoundaries(scan, bodyStart, roots)
   if (refusal !== undefined) return refusal
   const [root] = roots
   return root === undefined
@@ -64,16 +64,17 @@ function readPartsBetweenBoundaries(scan: Scan, from: number, roots: MailPart[])
   // The part whose body is being passed over; undefined in what stands before the first and after the last part.
   let pending: PartHead | undefined
   for (let at = from; scan.open.length > 0; ) {
-    const line = nextBoundary(scan.raw, at, createBoundarySet(scan.open.map(({ boundary }) => boundary)))
-    if (pending !== undefined) addLeaf(scan, pending, { start: partStart, end: bodyEnd(scan.raw, partStart, line) })
+    const line = findNextBoundaryLine(scan.raw, at, createBoundarySet(scan.open.map(({ boundary }) => boundary)))
+    if (pending !== undefined)
+      addLeaf(scan, pending, { start: partStart, end: findPartBodyEnd(scan.raw, partStart, line) })
     pending = undefined
     closeMultipartsUpTo(scan, line, roots)
     if (line === undefined || scan.open.length === 0) return undefined
     scan.boundaryLines += 1
-    if (scan.boundaryLines > scan.limits.maxBoundaryLines) return tooManyParts()
+    if (scan.boundaryLines > scan.limits.maxBoundaryLines) return tooManyPartsRefusal()
     at = line.next
     if (line.isLast) continue
-    const found = beginPart(scan, line.next)
+    const found = beginPartAfterBoundary(scan, line.next)
     if ('kind' in found) return found
     partStart = found.bodyStart
     at = found.bodyStart
@@ -83,11 +84,14 @@ function readPartsBetweenBoundaries(scan: Scan, from: number, roots: MailPart[])
 }
 
 /** A part after its boundary line: its head is read, and a multipart is opened. */
-function beginPart(scan: Scan, start: number): { readonly head: PartHead; readonly bodyStart: number } | MailRefusal {
+function beginPartAfterBoundary(
+  scan: Scan,
+  start: number,
+): { readonly head: PartHead; readonly bodyStart: number } | MailRefusal {
   const { raw, limits } = scan
   const { headEnd, bodyStart, isOver } = findHeadEnd(raw, start, start + limits.maxPartHeadBytes)
   // A boundary where the head should go on ends the part before it has begun.
-  const cut = nextBoundary(
+  const cut = findNextBoundaryLine(
     raw.subarray(0, headEnd),
     start,
     createBoundarySet(scan.open.map(({ boundary }) => boundary)),
@@ -98,14 +102,14 @@ function beginPart(scan: Scan, start: number): { readonly head: PartHead; readon
   const isDigest = parent?.head.type.value === 'multipart/digest'
   const head = readPartHead(raw.subarray(start, end), isDigest ? 'message/rfc822' : 'text/plain')
   const body = cut?.start ?? bodyStart
-  return enterPart(scan, head, body, parent?.children ?? []) ?? { head, bodyStart: body }
+  return countAndOpenPart(scan, head, body, parent?.children ?? []) ?? { head, bodyStart: body }
 }
 
 /** Counts the part; a multipart is opened, the only leaf of a mail without parts is added at once. */
-function enterPart(scan: Scan, head: PartHead, start: number, siblings: MailPart[]): MailRefusal | undefined {
+function countAndOpenPart(scan: Scan, head: PartHead, start: number, siblings: MailPart[]): MailRefusal | undefined {
   const { raw, limits, open } = scan
   scan.parts += 1
-  if (scan.parts > limits.maxParts) return tooManyParts()
+  if (scan.parts > limits.maxParts) return tooManyPartsRefusal()
   if (!isMultipart(head)) {
     if (open.length === 0) siblings.push(createLeaf(scan, head, { start, end: raw.length }))
     return undefined
@@ -131,7 +135,7 @@ function closeMultipartsUpTo(scan: Scan, line: BoundaryLine | undefined, roots: 
 /** A multipart in which no part was found says what stands in it. */
 function closeMultipart(scan: Scan, { head, start, children }: Open, line: BoundaryLine | undefined): MailPart {
   if (children.length > 0) return { kind: 'multipart', subtype: head.type.value.slice(10), head, children }
-  const end = bodyEnd(scan.raw, start, line)
+  const end = findPartBodyEnd(scan.raw, start, line)
   const plain: PartHead = { ...head, type: { value: 'text/plain', params: head.type.params } }
   return createLeaf(scan, plain, { start: Math.min(start, end), end })
 }
@@ -149,7 +153,7 @@ function createLeaf(scan: Scan, head: PartHead, range: BodyRange): Leaf {
 }
 
 /** The line end before a boundary belongs to the boundary. */
-function bodyEnd(raw: Uint8Array, start: number, line: BoundaryLine | undefined): number {
+function findPartBodyEnd(raw: Uint8Array, start: number, line: BoundaryLine | undefined): number {
   if (line === undefined) return raw.length
   const end = raw[line.start - 1] === 10 ? line.start - 1 : line.start
   return Math.max(start, raw[end - 1] === 13 ? end - 1 : end)
@@ -167,7 +171,7 @@ function partBoundary(raw: Uint8Array, head: PartHead, start: number): string {
   return /(?:^|\n)--([^\r\n]{1,70})/.exec(beginning)?.[1]?.trimEnd() ?? ' '
 }
 
-function tooManyParts(): MailRefusal {
+function tooManyPartsRefusal(): MailRefusal {
   return bodyRefusal('too_many_parts', 'send it with fewer parts')
 }
 
@@ -190,7 +194,7 @@ const [lf, cr, dash, space, tab] = [10, 13, 45, 32, 9]
 const longest = 202
 
 /** The next line from `from`, which is the beginning of a line, that is one of these boundaries. */
-function nextBoundary(raw: Uint8Array, from: number, open: BoundarySet): BoundaryLine | undefined {
+function findNextBoundaryLine(raw: Uint8Array, from: number, open: BoundarySet): BoundaryLine | undefined {
   for (let line = from; line !== -1 && line < raw.length; line = findDashLine(raw, line)) {
     if (raw[line] !== dash || raw[line + 1] !== dash) continue
     const found = readBoundaryAt(raw, line, open)
@@ -226,16 +230,16 @@ function readBoundaryAt(raw: Uint8Array, line: number, { byHash }: BoundarySet):
   const next = Math.min(end + 1, raw.length)
   while (end > line + 2 && isBlankByte(raw[end - 1])) end -= 1
   const from = line + 2
-  const whole = findBoundary(raw, { from, end }, byHash)
+  const whole = matchBoundaryInRange(raw, { from, end }, byHash)
   if (whole !== undefined) return { boundary: whole, start: line, next, isLast: false }
   if (end - from < 3 || raw[end - 1] !== dash || raw[end - 2] !== dash) return undefined
-  const closing = findBoundary(raw, { from, end: end - 2 }, byHash)
+  const closing = matchBoundaryInRange(raw, { from, end: end - 2 }, byHash)
   return closing === undefined ? undefined : { boundary: closing, start: line, next, isLast: true }
 }
 
 type ByteRange = { readonly from: number; readonly end: number }
 
-function findBoundary(raw: Uint8Array, range: ByteRange, byHash: BoundarySet['byHash']): string | undefined {
+function matchBoundaryInRange(raw: Uint8Array, range: ByteRange, byHash: BoundarySet['byHash']): string | undefined {
   const alike = byHash.get(hashRange(raw, range))
   if (alike === undefined) return undefined
   const text = new TextDecoder().decode(raw.subarray(range.from, range.end))

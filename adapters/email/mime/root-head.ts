@@ -4,7 +4,7 @@
 
 import { decodeBase64, decodeLatin1 } from '../../../src/lib/index.ts'
 import { type Encoding, type PartHead, readPartHead, type StructuredValue } from './part-head.ts'
-import { decodeQuoted, isBase64Letter } from './transfer-encoding.ts'
+import { decodeQuotedPrintable, isBase64Letter } from './transfer-encoding.ts'
 
 /** Of the body, for finding out what it is. */
 const maxLooked = 64 * 1024
@@ -16,22 +16,22 @@ const maxLine = 80
 export function readRootHead(raw: Uint8Array, bodyStart: number, uncounted: readonly string[]): PartHead {
   const given = readPartHead(raw.subarray(0, bodyStart))
   if (uncounted.length === 0) return given
-  const isCountedField = (name: string): boolean => !uncounted.includes(name)
+  const isTrustedHeadField = (name: string): boolean => !uncounted.includes(name)
   const body = raw.subarray(bodyStart)
-  const boundary = isCountedField('content-type') ? undefined : inferBoundary(body)
-  const charset = isCountedField('content-type') ? given.type.params.get('charset') : undefined
-  const encoding = isCountedField('content-transfer-encoding') ? given.encoding : inferEncoding(body, charset)
+  const boundary = isTrustedHeadField('content-type') ? undefined : inferBoundary(body)
+  const charset = isTrustedHeadField('content-type') ? given.type.params.get('charset') : undefined
+  const encoding = isTrustedHeadField('content-transfer-encoding') ? given.encoding : inferEncoding(body, charset)
   return {
-    type: isCountedField('content-type') ? given.type : inferPartType(body, boundary, encoding),
+    type: isTrustedHeadField('content-type') ? given.type : inferPartType(body, boundary, encoding),
     encoding: boundary === undefined ? encoding : 'identity',
-    disposition: isCountedField('content-disposition') ? given.disposition : { value: '', params: new Map() },
-    contentId: isCountedField('content-id') ? given.contentId : undefined,
+    disposition: isTrustedHeadField('content-disposition') ? given.disposition : { value: '', params: new Map() },
+    contentId: isTrustedHeadField('content-id') ? given.contentId : undefined,
   }
 }
 
 function inferPartType(body: Uint8Array, boundary: string | undefined, encoding: Encoding): StructuredValue {
   if (boundary !== undefined) return { value: unnamedMultipart, params: new Map([['boundary', boundary]]) }
-  return { value: looksLikePage(decodeBodyStart(body, encoding)) ? 'text/html' : 'text/plain', params: new Map() }
+  return { value: looksLikeHtml(decodeBodyStart(body, encoding)) ? 'text/html' : 'text/plain', params: new Map() }
 }
 
 /** Its children say what it is: body-text.ts. */
@@ -57,7 +57,7 @@ function inferBoundary(body: Uint8Array): string | undefined {
 
 function readLastBodyLine(body: Uint8Array): string {
   let end = body.length
-  while (end > 0 && isBlankOrEnd(body[end - 1])) end -= 1
+  while (end > 0 && isSpaceOrLineBreak(body[end - 1])) end -= 1
   const start = body.lastIndexOf(10, end - 1) + 1
   return end - start > 80 ? '' : decodeLatin1(body.subarray(start, end))
 }
@@ -84,11 +84,14 @@ function looksBase64(lines: readonly string[], isCut: boolean, charset: string |
   if (!areEven || !isEnd || last.length > first.length) return false
   if (lines.length > 1) return true
   const bytes = decodeBase64Loosely(last.slice(0, 4096))
-  return isEncodedText(bytes, 'utf-8') || (last.length >= 24 && charset !== undefined && isEncodedText(bytes, charset))
+  return (
+    isPlausibleDecodedText(bytes, 'utf-8') ||
+    (last.length >= 24 && charset !== undefined && isPlausibleDecodedText(bytes, charset))
+  )
 }
 
 /** Letters beyond ASCII, or lines, and nothing that no text has. */
-function isEncodedText(bytes: Uint8Array, charset: string): boolean {
+function isPlausibleDecodedText(bytes: Uint8Array, charset: string): boolean {
   try {
     const text = new TextDecoder(charset, { fatal: true, ignoreBOM: false }).decode(bytes, { stream: true })
     return /[^\x20-\x7e]/.test(text) && !/[\0-\x08\x0b\x0c\x0e-\x1f\x7f]/.test(text)
@@ -116,11 +119,11 @@ function looksQuotedPrintable(lines: readonly string[], charset: string | undefi
       else hasProof ||= whole === '=3D'
     }
   }
-  return hasProof || isEncodedText(decodeQuotedText(lines.join('')), charset ?? 'utf-8')
+  return hasProof || isPlausibleDecodedText(decodeQuotedText(lines.join('')), charset ?? 'utf-8')
 }
 
 /** A page begins with a tag that pages begin with. */
-function looksLikePage(text: string): boolean {
+function looksLikeHtml(text: string): boolean {
   return /^\s*<(?:!doctype html|html|head|body|meta|div|p|table|span|style)\b/i.test(text) && text.includes('>')
 }
 
@@ -134,7 +137,7 @@ function decodeBodyStart(body: Uint8Array, encoding: Encoding): string {
 function decodeQuotedText(text: string): Uint8Array {
   const bytes = new TextEncoder().encode(text)
   const out = new Uint8Array(bytes.length)
-  return out.subarray(0, decodeQuoted(bytes, 0, out).written)
+  return out.subarray(0, decodeQuotedPrintable(bytes, 0, out).written)
 }
 
 function decodeBase64Loosely(text: string): Uint8Array {
@@ -145,10 +148,10 @@ function decodeBase64Loosely(text: string): Uint8Array {
 
 function trimLineEnd(line: string): string {
   let end = line.length
-  while (end > 0 && isBlankOrEnd(line.charCodeAt(end - 1))) end -= 1
+  while (end > 0 && isSpaceOrLineBreak(line.charCodeAt(end - 1))) end -= 1
   return line.slice(0, end)
 }
 
-function isBlankOrEnd(code: number | undefined): boolean {
+function isSpaceOrLineBreak(code: number | undefined): boolean {
   return code === 32 || code === 9 || code === 13 || code === 10
 }

@@ -8,11 +8,11 @@ const [lf, cr, space, tab, equals] = [10, 13, 32, 9, 61]
 export function decodePart(body: Uint8Array, encoding: Encoding): ReadableStream<Uint8Array> {
   switch (encoding) {
     case 'identity':
-      return streamPieces(body)
+      return streamUndecodedBytes(body)
     case 'quoted-printable':
-      return quotedPieces(body)
+      return streamDecodedQuotedPrintable(body)
     case 'base64':
-      return base64Pieces(body)
+      return streamDecodedBase64(body)
     default:
       return encoding satisfies never
   }
@@ -20,7 +20,7 @@ export function decodePart(body: Uint8Array, encoding: Encoding): ReadableStream
 
 const pieceBytes = 64 * 1024
 
-function streamPieces(body: Uint8Array): ReadableStream<Uint8Array> {
+function streamUndecodedBytes(body: Uint8Array): ReadableStream<Uint8Array> {
   let at = 0
   return new ReadableStream({
     pull(controller) {
@@ -31,12 +31,12 @@ function streamPieces(body: Uint8Array): ReadableStream<Uint8Array> {
   })
 }
 
-function quotedPieces(body: Uint8Array): ReadableStream<Uint8Array> {
+function streamDecodedQuotedPrintable(body: Uint8Array): ReadableStream<Uint8Array> {
   let at = 0
   return new ReadableStream({
     pull(controller) {
       const out = new Uint8Array(pieceBytes)
-      const { next, written } = decodeQuoted(body, at, out)
+      const { next, written } = decodeQuotedPrintable(body, at, out)
       if (written > 0) controller.enqueue(out.subarray(0, written))
       at = next
       if (at >= body.length) controller.close()
@@ -45,7 +45,7 @@ function quotedPieces(body: Uint8Array): ReadableStream<Uint8Array> {
 }
 
 /** Characters outside of the alphabet are passed over (RFC 2045 6.8), and so is padding, which parts of parts leave in the middle. */
-function base64Pieces(body: Uint8Array): ReadableStream<Uint8Array> {
+function streamDecodedBase64(body: Uint8Array): ReadableStream<Uint8Array> {
   let at = 0
   // What the letters so far say beyond the last whole byte; one letter alone at the end says nothing.
   let bits = 0
@@ -81,7 +81,7 @@ export function isBase64Letter(byte: number): boolean {
 // and postal-mime's writes other line ends than were sent, so a file would differ from one runtime to the other.
 
 /** Fills `out` from `from` on; answers where to go on, and how much was written. What is no encoding stays as it is. */
-export function decodeQuoted(
+export function decodeQuotedPrintable(
   body: Uint8Array,
   from: number,
   out: Uint8Array,
@@ -98,7 +98,7 @@ export function decodeQuoted(
     }
     const high = hexValue(body[at + 1])
     const low = high === -1 ? -1 : hexValue(body[at + 2])
-    const end = (body[at + 1] ?? lf) <= space ? softBreakEnd(body, at + 1) : -1
+    const end = (body[at + 1] ?? lf) <= space ? findSoftBreakEnd(body, at + 1) : -1
     if (end !== -1) at = end
     else {
       out[written] = low === -1 ? equals : high * 16 + low
@@ -112,7 +112,7 @@ export function decodeQuoted(
 const maxPadding = 20
 
 /** Behind an equal sign at the end of a line there may be spaces that came in on the way. */
-function softBreakEnd(body: Uint8Array, from: number): number {
+function findSoftBreakEnd(body: Uint8Array, from: number): number {
   let at = from
   while (at < from + maxPadding && (body[at] === space || body[at] === tab || body[at] === cr)) at += 1
   if (at >= body.length) return body.length

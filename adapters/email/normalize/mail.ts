@@ -35,26 +35,28 @@ export function normalizeMail(
   const agents = new Map<string, AgentRecipient>()
   const reports: IgnoredEvent[] = []
   for (const recipient of mail.recipients) {
-    if (recipient.kind === 'bounce') reports.push(eventFromReport(context, mail, recipient))
+    if (recipient.kind === 'bounce') reports.push(ignoredEventFromReport(context, mail, recipient))
     // The same agent under two addresses of one mail is asked once; the address that names its thread says the most.
     if (recipient.kind === 'agent' && (agents.get(recipient.agent)?.tokenKey ?? undefined) === undefined)
       agents.set(recipient.agent, recipient)
   }
-  const messages = [...agents.values()].map((each) => messageFromMail(context, mail, each, { arrival, connection }))
+  const messages = [...agents.values()].map((each) =>
+    inboundEventFromMail(context, mail, each, { arrival, connection }),
+  )
   const all = [...reports, ...messages]
-  return all.length === 0 ? [ignoredMail(context, mail, mail.envelope.rcptTo[0] ?? '', 'unknown_recipient')] : all
+  return all.length === 0 ? [ignoredMailEvent(context, mail, mail.envelope.rcptTo[0] ?? '', 'unknown_recipient')] : all
 }
 
-function messageFromMail(
+function inboundEventFromMail(
   context: MailContext,
   given: VerifiedMail,
   recipient: AgentRecipient,
   { arrival, connection }: { readonly arrival: RawRequest; readonly connection: Connection },
 ): InboundEvent {
   const mail = { ...given, head: keepAuthorsFields(given.head, given.proof, recipient.tokenKey !== undefined) }
-  const parts = mailParts(mail)
+  const parts = mailToMessageParts(mail)
   const reason = findIgnoreReason(context, mail, recipient) ?? (parts.length === 0 ? 'no_content' : undefined)
-  if (reason !== undefined) return ignoredMail(context, mail, recipient.given, reason)
+  if (reason !== undefined) return ignoredMailEvent(context, mail, recipient.given, reason)
   const { head, proof, hop } = mail
   const { agent, thread } = recipient
   const author = getProvenAuthor(proof)
@@ -83,7 +85,7 @@ function messageFromMail(
     },
     received_via: 'email',
     received_at: arrival.receivedAt,
-    raw: rawMailForStorage(mail, recipient.given, context.addresses.domains),
+    raw: rawMailToJson(mail, recipient.given, context.addresses.domains),
     channel: mailChannelContext(mail, recipient, { connection, addresses: context.addresses, threadId }),
   }
   return {
@@ -104,7 +106,7 @@ function messageFromMail(
       aliases: thread.also,
     },
     replyTo: mailReplyTo(mail, recipient),
-    ...rawMailToKeep(mail),
+    ...rawMailBlobFields(mail),
     // Not its Date: that is its sender's word, and clocks are wrong.
     ...(mail.mailboxAt === undefined ? {} : { platformAt: mail.mailboxAt }),
   }
@@ -125,7 +127,11 @@ function replayClaims(agent: string, proof: MailProof): NonNullable<InboundMessa
 }
 
 /** The raw mail, by the name its files are found under; kept once its author is known to be admitted. */
-function rawMailToKeep({ original, originalId, raw }: VerifiedMail): Pick<InboundMessage, 'rawBlobs' | 'pendingBlob'> {
+function rawMailBlobFields({
+  original,
+  originalId,
+  raw,
+}: VerifiedMail): Pick<InboundMessage, 'rawBlobs' | 'pendingBlob'> {
   if (original === undefined || originalId === undefined) return {}
   return {
     rawBlobs: [original],
@@ -152,7 +158,7 @@ function findIgnoreReason(
   })
 }
 
-function eventFromReport(
+function ignoredEventFromReport(
   context: MailContext,
   mail: VerifiedMail,
   recipient: Extract<VerifiedRecipient, { kind: 'bounce' }>,
@@ -160,13 +166,13 @@ function eventFromReport(
   const { reason, ...effects } = mailReportToEventFields(mail.body.report, recipient.sent, mail.receivedAt)
   // Under an id of its own: a sender cannot keep a report away by sending something else under its id.
   return {
-    ...ignoredMail(context, mail, recipient.given, reason),
+    ...ignoredMailEvent(context, mail, recipient.given, reason),
     deliveryId: `report:${recipient.digest}`,
     ...effects,
   }
 }
 
-function ignoredMail(context: MailContext, mail: VerifiedMail, given: string, reason: string): IgnoredEvent {
+function ignoredMailEvent(context: MailContext, mail: VerifiedMail, given: string, reason: string): IgnoredEvent {
   const author = getProvenAuthor(mail.proof)
   return {
     kind: 'ignored',
@@ -174,7 +180,7 @@ function ignoredMail(context: MailContext, mail: VerifiedMail, given: string, re
     isNoise: false,
     deliveryId: shortenId(mail.head.messageId ?? mail.id),
     ...(author === undefined ? {} : { subject: mailboxSubject(author) }),
-    raw: rawMailForStorage(mail, given, context.addresses.domains),
+    raw: rawMailToJson(mail, given, context.addresses.domains),
   }
 }
 
@@ -204,17 +210,17 @@ export function mailReportToEventFields(
     case 'receipt':
       return { reason: 'receipt' }
     case 'complaint':
-      return { reason: 'complaint', roomStatus: { room: closedRoomKeyOfAddress(sent.to), closed: 'complaint', at } }
+      return { reason: 'complaint', roomStatus: { room: lowercaseAddressDomain(sent.to), closed: 'complaint', at } }
     case 'delivery':
-      return deliveryReportFacts(report, sent, at)
+      return bounceFieldsFromReport(report, sent, at)
     default:
       return report.kind satisfies never
   }
 }
 
-function deliveryReportFacts({ recipients }: MailReport, sent: SentMail, at: string): ReportFacts {
+function bounceFieldsFromReport({ recipients }: MailReport, sent: SentMail, at: string): ReportFacts {
   const own =
-    recipients.find(({ address }) => closedRoomKeyOfAddress(address) === closedRoomKeyOfAddress(sent.to)) ??
+    recipients.find(({ address }) => lowercaseAddressDomain(address) === lowercaseAddressDomain(sent.to)) ??
     recipients[0]
   const status = own?.status
   const isDelayed = own?.action === 'delayed' || (own?.action === undefined && status?.startsWith('4.') === true)
@@ -226,12 +232,12 @@ function deliveryReportFacts({ recipients }: MailReport, sent: SentMail, at: str
   return {
     reason: 'bounced',
     bounce,
-    roomStatus: { room: closedRoomKeyOfAddress(sent.to), closed: bounceCode(status), at },
+    roomStatus: { room: lowercaseAddressDomain(sent.to), closed: bounceCode(status), at },
   }
 }
 
 /** The name under which an address is closed; the domain has no case. */
-function closedRoomKeyOfAddress(address: string): string {
+function lowercaseAddressDomain(address: string): string {
   const at = address.lastIndexOf('@')
   return address.slice(0, at + 1) + address.slice(at + 1).toLowerCase()
 }
@@ -254,7 +260,7 @@ const notes: Partial<Record<BodyFlag, string>> = {
 const isReply = /^\s*(?:re|aw|sv|vs|antw|odp|ynt|rif|r|ref|回复|答复|回覆)\s*(?:\[\d+\])?\s*[:：]/iu
 
 /** Empty: it says nothing at all. */
-function mailParts({ head, body, original }: VerifiedMail): KnownPart[] {
+function mailToMessageParts({ head, body, original }: VerifiedMail): KnownPart[] {
   const said = [
     ...(body.text === '' ? [] : [textPart(body.text, body.mime)]),
     ...body.files.map((file) => mailFilePart(file, original, body.uncounted)),
@@ -289,7 +295,7 @@ export const maxRawBytes = 128 * 1024
 /** A larger one without a proven author keeps the beginning of its head: who it says it is from, and about what. */
 const maxUnprovenBytes = 1024
 
-function rawMailForStorage(
+function rawMailToJson(
   { raw, head, proof, envelope, original }: VerifiedMail,
   given: string,
   domains: readonly string[],
@@ -299,7 +305,7 @@ function rawMailForStorage(
   const kept = isWhole ? raw : raw.subarray(0, Math.min(head.bodyStart, most))
   return {
     envelope: { from: envelope.mailFrom ?? null, to: given },
-    mail: withoutForgedResults(new TextDecoder().decode(kept), domains),
+    mail: removeForgedAuthResults(new TextDecoder().decode(kept), domains),
     ...(isWhole ? {} : { original: original ?? null, size: raw.length }),
   }
 }
@@ -307,7 +313,7 @@ function rawMailForStorage(
 const results = /^authentication-results\s*:\s*([^\s;]*)/i
 
 /** A result that claims to be ours was written by a server on the way or by the sender: nothing of ours comes in from outside. */
-function withoutForgedResults(text: string, domains: readonly string[]): string {
+function removeForgedAuthResults(text: string, domains: readonly string[]): string {
   const end = text.search(/\r?\n\r?\n/)
   const head = end < 0 ? text : text.slice(0, end)
   if (!/^authentication-results/im.test(head)) return text

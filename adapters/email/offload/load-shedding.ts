@@ -19,7 +19,7 @@ export type LoopShareLimits = {
 
 const usualLimits: LoopShareLimits = { burstMs: 20, share: 0.4, assumedMs: 4 }
 
-export function createLoopShare(
+export function createEventLoopBudget(
   now: () => number = () => performance.now(),
   given: Partial<LoopShareLimits> = {},
 ): LoopShare {
@@ -52,7 +52,7 @@ export function createLoopShare(
 const smallMailBytes = 16 * 1024
 
 /** Work on a mail, done here where the mail is small and the loop's share allows it. */
-export function createHereOrInThread(loopShare: LoopShare = createLoopShare()) {
+export function createMainOrThreadRunner(loopShare: LoopShare = createEventLoopBudget()) {
   return async <Value>(raw: Uint8Array, here: () => Promise<Value>, inThread: () => Promise<Value>): Promise<Value> => {
     const begun = raw.length > smallMailBytes ? undefined : loopShare.begin()
     if (begun === undefined) return inThread()

@@ -19,39 +19,50 @@ const smallBytes = 64 * 1024
 type Offload = NonNullable<ChannelDeps['offload']>
 
 export function offloadMailChecks(offload: Offload): MailChecks {
-  const offloadCheck = <Answer>(name: keyof HeadChecks, question: object, resolve: Resolve, likely?: readonly Need[]) =>
+  const offloadHeadCheck = <Answer>(
+    name: keyof HeadChecks,
+    question: object,
+    resolve: Resolve,
+    likely?: readonly Need[],
+  ) =>
     checkUntilAnswersKnown(
       resolve,
       async (known: readonly KnownAnswer[]) => {
-        const checkInput = () => ({ value: { question, known } })
-        return (await offload({ module: threadModuleUrl(), name, input: checkInput, bytes: 0 })) as Round<Answer>
+        const headCheckThreadInput = () => ({ value: { question, known } })
+        return (await offload({
+          module: threadModuleUrl(),
+          name,
+          input: headCheckThreadInput,
+          bytes: 0,
+        })) as Round<Answer>
       },
       likely,
     )
   const checks: HeadChecks = {
-    checkHead: (question, resolve) => offloadCheck('checkHead', question, resolve, likelyKeyNames(question)),
-    checkArc: (question, resolve) => offloadCheck('checkArc', question, resolve),
-    checkSpf: (question, resolve) => offloadCheck('checkSpf', question, resolve),
-    checkDmarc: (question, resolve) => offloadCheck('checkDmarc', question, resolve, likelyPolicyNames(question)),
+    checkHead: (question, resolve) => offloadHeadCheck('checkHead', question, resolve, likelyDkimKeyQueries(question)),
+    checkArc: (question, resolve) => offloadHeadCheck('checkArc', question, resolve),
+    checkSpf: (question, resolve) => offloadHeadCheck('checkSpf', question, resolve),
+    checkDmarc: (question, resolve) =>
+      offloadHeadCheck('checkDmarc', question, resolve, likelyDmarcPolicyQueries(question)),
   }
   return createMailChecks(checks, async (raw, bodyStart, forms) => {
     const bytes = raw.length - bodyStart
     if (bytes <= smallBytes) return hashBody(raw.subarray(bodyStart), forms)
-    const hashInput = () => {
+    const bodyHashThreadInput = () => {
       const body = copyBytes(raw.subarray(bodyStart))
       return { value: { body, forms }, transfer: [body.buffer] }
     }
     return (await offload({
       module: threadModuleUrl(),
       name: 'hashMailBody',
-      input: hashInput,
+      input: bodyHashThreadInput,
       bytes,
     })) as readonly string[]
   })
 }
 
 /** Where the keys of its signatures stand, read loosely: what is missed is asked for in the next round. */
-function likelyKeyNames({ head }: HeadQuestion): readonly Need[] {
+function likelyDkimKeyQueries({ head }: HeadQuestion): readonly Need[] {
   const fields = new TextDecoder().decode(head).split(/\r\n(?![ \t])/)
   const signatures = fields.filter((field) => /^dkim-signature[ \t]*:/i.test(field)).map((field) => field.slice(14))
   return signatures.flatMap((field) => {
@@ -62,7 +73,7 @@ function likelyKeyNames({ head }: HeadQuestion): readonly Need[] {
 }
 
 /** Where policies for a domain stand: with itself, and with the one above it. */
-function likelyPolicyNames({ headerFrom: [address = ''] }: DmarcQuestion): readonly Need[] {
+function likelyDmarcPolicyQueries({ headerFrom: [address = ''] }: DmarcQuestion): readonly Need[] {
   const labels = address.slice(address.lastIndexOf('@') + 1).split('.')
   const domains = [labels, labels.slice(1)].filter(({ length }) => length > 0)
   return domains.map((domain) => ({ name: `_dmarc.${domain.join('.')}`, type: 'TXT' }))
@@ -74,12 +85,12 @@ export async function offloadReadBody(
   { bodyStart }: Pick<MailHead, 'bodyStart'>,
   uncounted: readonly string[],
 ): Promise<MailBody | MailRefusal> {
-  const bodyInput = () => {
+  const readBodyThreadInput = () => {
     const copy = copyBytes(raw)
     return { value: { raw: copy, bodyStart, uncounted }, transfer: [copy.buffer] }
   }
   try {
-    const call = { module: threadModuleUrl(), name: 'readMailBody', input: bodyInput, bytes: raw.length }
+    const call = { module: threadModuleUrl(), name: 'readMailBody', input: readBodyThreadInput, bytes: raw.length }
     return (await offload(call)) as MailBody | MailRefusal
   } catch (error) {
     if (error instanceof OffloadError) return offloadErrorToRefusal(error)
@@ -87,13 +98,13 @@ export async function offloadReadBody(
   }
 }
 
-export function offloadFindPart(offload: Offload): FindPart {
+export function createOffloadedPartFinder(offload: Offload): FindPart {
   return async (raw, index, uncounted) => {
-    const partInput = () => {
+    const findPartThreadInput = () => {
       const copy = copyBytes(raw)
       return { value: { raw: copy, index, uncounted }, transfer: [copy.buffer] }
     }
-    const call = { module: threadModuleUrl(), name: 'findMailPart', input: partInput, bytes: raw.length }
+    const call = { module: threadModuleUrl(), name: 'findMailPart', input: findPartThreadInput, bytes: raw.length }
     return (await offload(call)) as FoundPart | undefined
   }
 }

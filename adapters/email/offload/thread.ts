@@ -2,7 +2,7 @@
 
 import { type HeadChecks, loadHeadChecks } from '../auth/head-checks.ts'
 import { type BodyForm, hashBody } from '../dkim/body-hash.ts'
-import { type FoundPart, findPart } from '../mime/files.ts'
+import { type FoundPart, findMimePart } from '../mime/files.ts'
 import { parseMailBody } from '../mime/parse-body.ts'
 import type { MailBody, MailRefusal } from '../wire/mail.ts'
 import { checkWithKnownAnswers, type KnownAnswer, type Round } from './dns-rounds.ts'
@@ -52,5 +52,5 @@ export function findMailPart(input: {
   readonly index: number
   readonly uncounted: readonly string[]
 }): Promise<FoundPart | undefined> {
-  return findPart(input.raw, input.index, input.uncounted)
+  return findMimePart(input.raw, input.index, input.uncounted)
 }

@@ -16,7 +16,7 @@ const maxLines = 2_000
 const maxLineLength = 500
 
 /** What is below the first 2,000 lines is one more, with line ends in it. */
-export function mailLines(text: string): readonly MailLine[] {
+export function splitMailLines(text: string): readonly MailLine[] {
   const lines: MailLine[] = []
   let at = 0
   while (lines.length < maxLines) {
@@ -53,7 +53,7 @@ function startsWithQuoteMark(text: string): boolean {
 }
 
 /** The next line from `at` that is not blank; the number of lines where there is none. */
-export function nextWrittenLine(lines: readonly MailLine[], at: number): number {
+export function findNextNonBlankLine(lines: readonly MailLine[], at: number): number {
   let next = at
   while (next < lines.length && lines[next]?.isBlank === true) next += 1
   return next

@@ -1,7 +1,7 @@
 // The introduction of a quote: "On Monday at 10:00, Ann <ann@example.com> wrote:", often broken into several lines, and header
 // lines of a forwarded mail.
 
-import { type MailLine, nextWrittenLine } from './mail-lines.ts'
+import { findNextNonBlankLine, type MailLine } from './mail-lines.ts'
 
 type Attribution = {
   /** How many lines it takes up. */
@@ -24,7 +24,7 @@ const closings = [':', '：', '﹕']
 export function findAttributionAt(lines: readonly MailLine[], start: number): Attribution | undefined {
   const first = lines[start]
   if (first === undefined || first.isBlank || first.isQuote || first.text === '') return undefined
-  const reach = limitAttributionSearch(first)
+  const reach = attributionSearchLimits(first)
   let joined = ''
   let written = 0
   for (let at = start; at < lines.length && at < start + reach.lines && written < reach.written; at += 1) {
@@ -35,9 +35,9 @@ export function findAttributionAt(lines: readonly MailLine[], start: number): At
     if (at > start && startsLikeDatedAttribution(line) && date.test(line.low)) return undefined
     written += 1
     joined = joined === '' ? line.low : `${joined} ${line.low}`
-    if (isCompleteAttribution(joined)) return judgeAttributionCandidate(lines, { joined, start, end: at + 1 })
+    if (isCompleteAttribution(joined)) return attributionFromCandidate(lines, { joined, start, end: at + 1 })
   }
-  return dateOnlyAttribution(lines, start)
+  return findDateOnlyAttribution(lines, start)
 }
 
 /** `<ann@example.com` on one line and `> wrote:` on the next. */
@@ -47,7 +47,7 @@ function isAttributionTail(line: MailLine, joined: string): boolean {
 }
 
 /** How far down its end is looked for: only what looks like a beginning may go on over several lines. */
-function limitAttributionSearch(line: MailLine): { readonly lines: number; readonly written: number } {
+function attributionSearchLimits(line: MailLine): { readonly lines: number; readonly written: number } {
   if (startsLikeDatedAttribution(line)) return { lines: maxAttributionLines, written: maxWritten }
   const isNamed = mailAddress.test(line.low) || (/\d/.test(line.low) && hasWordWrote(line.low))
   return isNamed ? { lines: 2, written: 2 } : { lines: 1, written: 1 }
@@ -55,11 +55,11 @@ function limitAttributionSearch(line: MailLine): { readonly lines: number; reado
 
 function startsLikeDatedAttribution({ low }: MailLine): boolean {
   const words = low.replace(/^[-\s]+/, '')
-  if (beginsWithDate.test(words) || dayWords.some((day) => isFollowedByNumber(words, day))) return true
+  if (beginsWithDate.test(words) || dayWords.some((day) => startsWithDayAndNumber(words, day))) return true
   return startsWithWordOn(words) && (date.test(words) || clock.test(words) || (words.includes(',') && /\d/.test(words)))
 }
 
-function isFollowedByNumber(low: string, day: string): boolean {
+function startsWithDayAndNumber(low: string, day: string): boolean {
   return low.startsWith(day) && /^[.,]{0,2} ?\d/.test(low.slice(day.length))
 }
 
@@ -72,12 +72,12 @@ function isCompleteAttribution(joined: string): boolean {
 type Candidate = { readonly joined: string; readonly start: number; readonly end: number }
 
 /** Above marked quotes little evidence is enough; without them it must be what only a program writes. */
-function judgeAttributionCandidate(
+function attributionFromCandidate(
   lines: readonly MailLine[],
   { joined, start, end }: Candidate,
 ): Attribution | undefined {
-  const next = nextWrittenLine(lines, end)
-  const isAboveQuote = next < lines.length && next - end <= 2 && isQuoteBelow(lines[next])
+  const next = findNextNonBlankLine(lines, end)
+  const isAboveQuote = next < lines.length && next - end <= 2 && isQuotedOrBarredLine(lines[next])
   const verb = hasWordWrote(joined)
   const address = mailAddress.test(joined)
   const length = end - start
@@ -93,11 +93,11 @@ function judgeAttributionCandidate(
 }
 
 /** Some programs write a date, a time and a name, and neither a verb nor a colon. */
-function dateOnlyAttribution(lines: readonly MailLine[], start: number): Attribution | undefined {
+function findDateOnlyAttribution(lines: readonly MailLine[], start: number): Attribution | undefined {
   const low = lines[start]?.low ?? ''
   if (!beginsWithDate.test(low) || low.length > 200) return undefined
-  const next = nextWrittenLine(lines, start + 1)
-  const isAboveQuote = isQuoteBelow(lines[next])
+  const next = findNextNonBlankLine(lines, start + 1)
+  const isAboveQuote = isQuotedOrBarredLine(lines[next])
   const isStamped = /^\S+ \d{1,2}:\d{2}(?::\d{2})? (?:gmt|utc)[+-]\d/.test(low)
   if (isStamped || (isAboveQuote && mailAddress.test(low) && low.endsWith('>')))
     return { length: 1, quoteAt: isAboveQuote ? next : undefined }
@@ -105,7 +105,7 @@ function dateOnlyAttribution(lines: readonly MailLine[], start: number): Attribu
 }
 
 /** Below such a line also bars mark a quote. */
-function isQuoteBelow(line: MailLine | undefined): boolean {
+function isQuotedOrBarredLine(line: MailLine | undefined): boolean {
   return line !== undefined && (line.isQuote || line.text.startsWith('|'))
 }
 
@@ -142,7 +142,7 @@ const maxBlockLines = 14
 const maxBetween = 2
 
 /** How many lines such a block takes up from here; 0 where there is none. */
-export function findHeaderBlockAt(lines: readonly MailLine[], start: number): number {
+export function countHeaderBlockLinesAt(lines: readonly MailLine[], start: number): number {
   const first = readHeaderKind(lines[start])
   if (first === undefined || first === 'cc') return 0
   const kinds = new Set<HeaderKind>()
@@ -156,17 +156,17 @@ export function findHeaderBlockAt(lines: readonly MailLine[], start: number): nu
       kinds.add(kind)
       end = at + 1
       between = 0
-    } else if (between < maxBetween && isWithinBlock(lines, at)) between += 1
+    } else if (between < maxBetween && isWithinHeaderBlock(lines, at)) between += 1
     else break
   }
   return isHeaderBlock(kinds) ? end - start : 0
 }
 
 /** A value that goes on on the next line, or a blank line between two fields. */
-function isWithinBlock(lines: readonly MailLine[], at: number): boolean {
+function isWithinHeaderBlock(lines: readonly MailLine[], at: number): boolean {
   if (lines[at]?.isBlank !== true)
     return readHeaderKind(lines[at + 1]) !== undefined || readHeaderKind(lines[at + 2]) !== undefined
-  return readHeaderKind(lines[nextWrittenLine(lines, at)]) !== undefined
+  return readHeaderKind(lines[findNextNonBlankLine(lines, at)]) !== undefined
 }
 
 function isHeaderBlock(kinds: ReadonlySet<HeaderKind>): boolean {
@@ -186,34 +186,34 @@ function readHeaderKind(line: MailLine | undefined): HeaderKind | undefined {
 const frames = ['--', '__', '==']
 
 /** "-----Original Message-----" */
-export function isOriginalLine({ low, text }: MailLine): boolean {
-  const phrase = stripFrameLetters(low)
-  return isFramedLine(text) && originalPhrases.some((each) => phrase === each || phrase === `${each}:`)
+export function isOriginalMessageLine({ low, text }: MailLine): boolean {
+  const phrase = stripFrameCharacters(low)
+  return startsOrEndsWithFrame(text) && originalPhrases.some((each) => phrase === each || phrase === `${each}:`)
 }
 
 /** "---------- Forwarded message ---------", "Begin forwarded message:", also where it is quoted. */
-export function isForwardLine({ low, text }: MailLine): boolean {
-  const phrase = stripFrameLetters(low.replace(/^>+\s*/, ''))
+export function isForwardedMessageLine({ low, text }: MailLine): boolean {
+  const phrase = stripFrameCharacters(low.replace(/^>+\s*/, ''))
   const isAlone = low.endsWith(':') || low.endsWith('：')
-  if (!isFramedLine(text.replace(/^>+\s*/, '')) && !isAlone) return false
+  if (!startsOrEndsWithFrame(text.replace(/^>+\s*/, '')) && !isAlone) return false
   return forwardPhrases.some((each) => phrase === each || phrase === `${each}:` || phrase.startsWith(`${each} `))
 }
 
 /** Nothing but signs that people and programs draw lines with. */
-export function isRuleLine({ text, isBlank }: MailLine): boolean {
+export function isSeparatorLine({ text, isBlank }: MailLine): boolean {
   return !isBlank && /^[-_=~+#*.·•—–\s\u1427]{1,500}$/.test(text) && /[-_=~+#*—–\u1427]/.test(text)
 }
 
 /** A long row of underscores: what Outlook puts above its header lines, and lists above their footers. */
-export function isLongRuleLine({ text }: MailLine): boolean {
+export function isLongSeparatorLine({ text }: MailLine): boolean {
   return /^_{10,}$/.test(text)
 }
 
-function isFramedLine(text: string): boolean {
+function startsOrEndsWithFrame(text: string): boolean {
   return frames.some((frame) => text.startsWith(frame) || text.endsWith(frame))
 }
 
-function stripFrameLetters(low: string): string {
+function stripFrameCharacters(low: string): string {
   let [from, to] = [0, low.length]
   while (from < to && '-_=* \t'.includes(low.charAt(from))) from += 1
   while (to > from && '-_=* \t'.includes(low.charAt(to - 1))) to -= 1

@@ -2,14 +2,14 @@
 // doubt the words stay: a quote too many is read past, an answer too few is lost.
 
 import type { HtmlTextOptions } from '../../../src/markdown/index.ts'
-import { type MailLine, mailLines, nextWrittenLine } from './mail-lines.ts'
+import { findNextNonBlankLine, type MailLine, splitMailLines } from './mail-lines.ts'
 import {
+  countHeaderBlockLinesAt,
   findAttributionAt,
-  findHeaderBlockAt,
-  isForwardLine,
-  isLongRuleLine,
-  isOriginalLine,
-  isRuleLine,
+  isForwardedMessageLine,
+  isLongSeparatorLine,
+  isOriginalMessageLine,
+  isSeparatorLine,
   sentFromPhrases,
 } from './quote-intro.ts'
 export type Trimmed = {
@@ -21,14 +21,14 @@ export type Trimmed = {
 /** Lines that belong together. `attributed`: a quote with a line above it that says whose words they are. */
 type Block = { readonly kind: 'words' | 'quote' | 'attributed' | 'gone'; readonly start: number; readonly end: number }
 
-/** Text made from HTML may hold the marks of `markQuote`. */
+/** Text made from HTML may hold the marks of `quoteMarkOfHtmlElement`. */
 export function trimReply(text: string): Trimmed {
-  return trimLines(mailLines(text.replaceAll('\r\n', '\n')))
+  return splitReplyFromQuotes(splitMailLines(text.replaceAll('\r\n', '\n')))
 }
 
-function trimLines(lines: readonly MailLine[]): Trimmed {
+function splitReplyFromQuotes(lines: readonly MailLine[]): Trimmed {
   const blocks = splitBlocks(lines)
-  const kept = chooseKeptBlocks(lines, blocks)
+  const kept = chooseReplyBlocks(lines, blocks)
   const text = kept
     .map((block) => trimmedBlockText(lines, block))
     .join('\n')
@@ -37,11 +37,11 @@ function trimLines(lines: readonly MailLine[]): Trimmed {
   for (const { start, end } of kept) isKept.fill(1, start, end)
   const rest = lines.filter((line, at) => isKept[at] === 0 && !line.isBlank && !isQuoteMarkLine(line))
   // Nothing would be left of it, or everything: then it stays as it was.
-  if (rest.length === 0 || !/[\p{L}\p{N}\p{S}]/u.test(text)) return { text: joinShownLines(lines), quoted: '' }
+  if (rest.length === 0 || !/[\p{L}\p{N}\p{S}]/u.test(text)) return { text: joinLinesWithoutMarks(lines), quoted: '' }
   return { text, quoted: rest.map(({ raw }) => raw).join('\n') }
 }
 
-function joinShownLines(lines: readonly MailLine[]): string {
+function joinLinesWithoutMarks(lines: readonly MailLine[]): string {
   const shown = lines.filter((line) => !isQuoteMarkLine(line)).map(({ raw }) => raw)
   return shown.join('\n').trim()
 }
@@ -52,7 +52,7 @@ function splitBlocks(lines: readonly MailLine[]): readonly Block[] {
   let hasWords = false
   for (let at = 0; at < lines.length; ) {
     const found: Block = readBlockAt(lines, at, hasWords)
-    hasWords ||= found.kind === 'words' && hasWrittenWords(lines, found.start, found.end)
+    hasWords ||= found.kind === 'words' && hasTextLine(lines, found.start, found.end)
     blocks.push(found)
     at = found.end
   }
@@ -64,41 +64,41 @@ function readBlockAt(lines: readonly MailLine[], at: number, hasWords: boolean):
   const end = lines.length
   if (line === undefined) return { kind: 'gone', start: at, end }
   // What is handed on is what the mail is about, down to its last line.
-  if (isForwardLine(line)) return { kind: 'words', start: at, end }
-  if (isQuoteMarkLine(line)) return readBlockBelowMark(lines, at, hasWords)
-  if (line.isQuote) return { kind: 'quote', start: at, end: quoteEnd(lines, at) }
-  if (isOriginalLine(line) || findHeaderBlockAt(lines, at) > 0)
+  if (isForwardedMessageLine(line)) return { kind: 'words', start: at, end }
+  if (isQuoteMarkLine(line)) return readBlockAtQuoteMark(lines, at, hasWords)
+  if (line.isQuote) return { kind: 'quote', start: at, end: findQuoteEnd(lines, at) }
+  if (isOriginalMessageLine(line) || countHeaderBlockLinesAt(lines, at) > 0)
     return { kind: hasWords ? 'gone' : 'words', start: at, end }
   const attribution = findAttributionAt(lines, at)
   if (attribution === undefined) return { kind: 'words', start: at, end: at + 1 }
   const { length, quoteAt } = attribution
-  if (quoteAt !== undefined) return { kind: 'attributed', start: at, end: quoteEnd(lines, quoteAt) }
+  if (quoteAt !== undefined) return { kind: 'attributed', start: at, end: findQuoteEnd(lines, quoteAt) }
   return { kind: 'gone', start: at, end: hasWords ? end : at + length }
 }
 
 /** Below a mark: a forward, lines that are marked as quoted, or the rest of the text. */
-function readBlockBelowMark(lines: readonly MailLine[], at: number, hasWords: boolean): Block {
+function readBlockAtQuoteMark(lines: readonly MailLine[], at: number, hasWords: boolean): Block {
   const end = lines.length
   const mark: Block = { kind: 'gone', start: at, end: at + 1 }
   for (let below = at + 1, written = 0; below < end && written < 8; below += 1) {
     const line = lines[below]
     if (line === undefined || line.isBlank || isQuoteMarkLine(line)) continue
-    if (isForwardLine(line)) return mark
-    if (line.isQuote) return { kind: 'attributed', start: at, end: quoteEnd(lines, below) }
+    if (isForwardedMessageLine(line)) return mark
+    if (line.isQuote) return { kind: 'attributed', start: at, end: findQuoteEnd(lines, below) }
     written += 1
   }
   return hasWords ? { kind: 'gone', start: at, end } : mark
 }
 
 /** Quoted lines, and the blank ones between them. */
-function quoteEnd(lines: readonly MailLine[], start: number): number {
+function findQuoteEnd(lines: readonly MailLine[], start: number): number {
   const isBarred = lines[start]?.isQuote !== true
-  const isQuote = (line: MailLine | undefined): boolean =>
+  const isPartOfQuote = (line: MailLine | undefined): boolean =>
     line !== undefined && (line.isQuote || isQuoteMarkLine(line) || (isBarred && line.raw.trimStart().startsWith('|')))
   let end = start + 1
-  for (let at = end; at < lines.length; at = nextWrittenLine(lines, at + 1)) {
+  for (let at = end; at < lines.length; at = findNextNonBlankLine(lines, at + 1)) {
     if (lines[at]?.isBlank === true) continue
-    if (!isQuote(lines[at])) break
+    if (!isPartOfQuote(lines[at])) break
     end = at + 1
   }
   return end
@@ -116,11 +116,11 @@ function joinWordBlocks(blocks: readonly Block[]): readonly Block[] {
 }
 
 /** Quotes below the last word go. Others are what is answered, and stay where they are answered. */
-function chooseKeptBlocks(lines: readonly MailLine[], blocks: readonly Block[]): readonly Block[] {
+function chooseReplyBlocks(lines: readonly MailLine[], blocks: readonly Block[]): readonly Block[] {
   const words: Block[] = []
   for (const block of blocks.filter(({ kind }) => kind === 'words')) {
-    const end = findWordsEnd(lines, { start: block.start, end: block.end, isLater: words.length > 0 })
-    if (end > nextWrittenLine(lines, block.start)) words.push({ ...block, end })
+    const end = findAuthorTextEnd(lines, { start: block.start, end: block.end, isLater: words.length > 0 })
+    if (end > findNextNonBlankLine(lines, block.start)) words.push({ ...block, end })
   }
   const [first, last] = [words[0], words.at(-1)]
   if (first === undefined || last === undefined) return []
@@ -141,10 +141,10 @@ function isQuotedLine(line: MailLine | undefined): boolean {
   return line !== undefined && (line.isQuote || line.text.startsWith('|')) && !/:\s*$/.test(line.text.slice(0, 30))
 }
 
-function hasWrittenWords(lines: readonly MailLine[], start: number, end: number): boolean {
+function hasTextLine(lines: readonly MailLine[], start: number, end: number): boolean {
   for (let at = start; at < end; at += 1) {
     const line = lines[at]
-    if (line !== undefined && !line.isBlank && !isRuleLine(line) && !isQuoteMarkLine(line)) return true
+    if (line !== undefined && !line.isBlank && !isSeparatorLine(line) && !isQuoteMarkLine(line)) return true
   }
   return false
 }
@@ -179,7 +179,7 @@ const classes = new Set([
   'front-blockquote',
 ])
 
-export const markQuote: NonNullable<HtmlTextOptions['mark']> = (name, attributes) => {
+export const quoteMarkOfHtmlElement: NonNullable<HtmlTextOptions['mark']> = (name, attributes) => {
   if (name !== 'div' && name !== 'blockquote' && name !== 'hr') return undefined
   const id = attributes.get('id')?.trim().toLowerCase().replace(/^x_/, '') ?? ''
   if (ids.has(id)) return quoteMark
@@ -210,34 +210,34 @@ export type Stretch = {
 }
 
 /** Where the words end, in these lines. */
-function findWordsEnd(lines: readonly MailLine[], { start, end, isLater }: Stretch): number {
-  let words = dropTrailingLines(lines, start, end)
-  const first = nextWrittenLine(lines, start)
-  const mark = signatureMark(lines, isLater ? first : first + 1, words)
-  if (mark !== undefined) words = dropTrailingLines(lines, start, mark)
+function findAuthorTextEnd(lines: readonly MailLine[], { start, end, isLater }: Stretch): number {
+  let words = endWithoutTrailingFiller(lines, start, end)
+  const first = findNextNonBlankLine(lines, start)
+  const mark = findSignatureStart(lines, isLater ? first : first + 1, words)
+  if (mark !== undefined) words = endWithoutTrailingFiller(lines, start, mark)
   return words
 }
 
 /** Blank lines, rules and lines that phones add, from below. */
-function dropTrailingLines(lines: readonly MailLine[], start: number, end: number): number {
+function endWithoutTrailingFiller(lines: readonly MailLine[], start: number, end: number): number {
   let last = end
   while (last > start) {
     const line = lines[last - 1]
-    if (line === undefined || !(line.isBlank || isRuleLine(line) || isDeviceSignature(line))) break
+    if (line === undefined || !(line.isBlank || isSeparatorLine(line) || isDeviceSignature(line))) break
     last -= 1
   }
   return last
 }
 
 /** The first line of a signature. A mark with much below it is one of the author's own, and so is one with nothing above. */
-function signatureMark(lines: readonly MailLine[], first: number, end: number): number | undefined {
+function findSignatureStart(lines: readonly MailLine[], first: number, end: number): number | undefined {
   for (let at = Math.max(first, end - 1 - 2 * maxSignatureLines); at < end; at += 1) {
     const line = lines[at]
     if (line === undefined) continue
     const below = lines.slice(at + 1, end).filter(({ isBlank }) => !isBlank).length
     const isMark = line.raw.replace(/\r$/, '') === '-- ' || line.text === '--' || line.text === '—'
     if (isMark && below <= maxSignatureLines) return at
-    if (isLongRuleLine(line) && below <= maxFooterLines) return at
+    if (isLongSeparatorLine(line) && below <= maxFooterLines) return at
   }
   return undefined
 }

@@ -79,23 +79,23 @@ const narrowest = 20
 type Page = { readonly notes: LinkNotes; readonly columns: number; readonly isInItem: boolean }
 
 function mailText(root: Root): string {
-  const notes = createLinkNotes()
-  const body = blocksLines(root.children, { notes, columns, isInItem: false })
+  const notes = createLinkFootnotes()
+  const body = blocksToTextLines(root.children, { notes, columns, isInItem: false })
   const list = notes.lines()
   const lines = list.length === 0 ? body : [...body, '', ...list]
-  return lines.map(trimMailLine).join('\n')
+  return lines.map(sanitizeMailLine).join('\n')
 }
 
 /** A line of its own never starts as a mailbox separates its messages, and none ends in spaces or a bare CR. */
-function trimMailLine(line: string): string {
+function sanitizeMailLine(line: string): string {
   const text = line.replaceAll('\r', '').trimEnd()
   return text.startsWith('From ') ? ` ${text}` : text
 }
 
-function blocksLines(blocks: readonly Block[], page: Page): readonly string[] {
+function blocksToTextLines(blocks: readonly Block[], page: Page): readonly string[] {
   const lines: string[] = []
   for (const block of blocks) {
-    const own = blockLines(block, page)
+    const own = blockToTextLines(block, page)
     const isBelowItsItem = page.isInItem && block.type === 'list'
     if (lines.length > 0 && own.length > 0 && !isBelowItsItem) lines.push('')
     for (const line of own) lines.push(line)
@@ -103,14 +103,14 @@ function blocksLines(blocks: readonly Block[], page: Page): readonly string[] {
   return lines
 }
 
-function blockLines(block: Block, page: Page): readonly string[] {
+function blockToTextLines(block: Block, page: Page): readonly string[] {
   switch (block.type) {
     case 'paragraph':
-      return wrapText(mailInline(block.children, page.notes), page.columns)
+      return wrapText(inlinesToMailText(block.children, page.notes), page.columns)
     case 'heading':
       return headingLines(block, page)
     case 'blockquote':
-      return indentedLines(block.children, { ...page, isInItem: false }, 2).map((line) => `> ${line}`)
+      return narrowedBlockLines(block.children, { ...page, isInItem: false }, 2).map((line) => `> ${line}`)
     case 'list':
       return listLines(block, page)
     case 'code':
@@ -125,7 +125,7 @@ function blockLines(block: Block, page: Page): readonly string[] {
 }
 
 function headingLines({ depth, children }: Heading, page: Page): readonly string[] {
-  const lines = wrapText(mailInline(children, page.notes), page.columns)
+  const lines = wrapText(inlinesToMailText(children, page.notes), page.columns)
   if (depth > 2) return lines
   const width = Math.max(1, ...lines.map(displayWidth))
   return [...lines, (depth === 1 ? '=' : '-').repeat(Math.min(width, page.columns))]
@@ -135,19 +135,19 @@ function listLines(list: List, page: Page): readonly string[] {
   return list.children.flatMap(({ checked, children }, index) => {
     const marker = list.ordered ? `${list.start + index}. ` : '- '
     const box = checked === null ? '' : checked ? '[x] ' : '[ ] '
-    const lines = indentedLines(children, { ...page, isInItem: true }, marker.length + box.length)
+    const lines = narrowedBlockLines(children, { ...page, isInItem: true }, marker.length + box.length)
     const [first = '', ...rest] = lines
     return [`${marker}${box}${first}`, ...rest.map((line) => ' '.repeat(marker.length) + line)]
   })
 }
 
 function tableLines(table: Table, page: Page): readonly string[] {
-  const lines = alignedTable(table, ({ children }) => mailInline(children, page.notes)).split('\n')
+  const lines = alignedTable(table, ({ children }) => inlinesToMailText(children, page.notes)).split('\n')
   return lines.every((line) => displayWidth(line) <= page.columns) ? lines : listLines(tableAsList(table), page)
 }
 
-function indentedLines(blocks: readonly Block[], page: Page, used: number): readonly string[] {
-  return blocksLines(blocks, { ...page, columns: Math.max(narrowest, page.columns - used) })
+function narrowedBlockLines(blocks: readonly Block[], page: Page, used: number): readonly string[] {
+  return blocksToTextLines(blocks, { ...page, columns: Math.max(narrowest, page.columns - used) })
 }
 
 // Addresses of links, listed once each below the text that refers to them by number.
@@ -157,7 +157,7 @@ type LinkNotes = {
   readonly lines: () => readonly string[]
 }
 
-function createLinkNotes(): LinkNotes {
+function createLinkFootnotes(): LinkNotes {
   const numbers = new Map<string, number>()
   return {
     numberOf(url) {
@@ -171,22 +171,22 @@ function createLinkNotes(): LinkNotes {
 
 // Inline nodes of a text mail, marked as people mark words in plain text.
 
-function mailInline(children: readonly Inline[], notes: LinkNotes): string {
-  return children.map((node) => nodeToMailText(node, notes)).join('')
+function inlinesToMailText(children: readonly Inline[], notes: LinkNotes): string {
+  return children.map((node) => inlineToMailText(node, notes)).join('')
 }
 
-function nodeToMailText(node: Inline, notes: LinkNotes): string {
+function inlineToMailText(node: Inline, notes: LinkNotes): string {
   switch (node.type) {
     case 'text':
       return node.value
     case 'strong':
-      return markMailText('*', mailInline(node.children, notes))
+      return surroundWithMark('*', inlinesToMailText(node.children, notes))
     case 'emphasis':
-      return markMailText('_', mailInline(node.children, notes))
+      return surroundWithMark('_', inlinesToMailText(node.children, notes))
     case 'delete':
-      return markMailText('~', mailInline(node.children, notes))
+      return surroundWithMark('~', inlinesToMailText(node.children, notes))
     case 'inlineCode':
-      return markMailText('`', node.value)
+      return surroundWithMark('`', node.value)
     case 'break':
       return '\n'
     case 'link':
@@ -199,7 +199,7 @@ function nodeToMailText(node: Inline, notes: LinkNotes): string {
 }
 
 /** Spaces stay outside of the marks, so that the marks stand at words. */
-function markMailText(mark: string, text: string): string {
+function surroundWithMark(mark: string, text: string): string {
   const words = text.trim()
   if (words === '') return text
   const lead = text.slice(0, text.length - text.trimStart().length)
@@ -210,7 +210,7 @@ function markMailText(mark: string, text: string): string {
 function mailLinkText({ url, children }: Link, notes: LinkNotes): string {
   const label = lineText(children)
   if (label === '' || isLabelOfLink(url, label)) return label === '' ? url : label
-  return `${mailInline(children, notes)} [${notes.numberOf(url)}]`
+  return `${inlinesToMailText(children, notes)} [${notes.numberOf(url)}]`
 }
 
 function isLabelOfLink(url: string, label: string): boolean {

@@ -19,7 +19,7 @@ import {
   replyTree,
 } from '../../../src/markdown/index.ts'
 import type { EmailSay } from '../sentences.ts'
-import { isMessageId, isPlainMailAddress } from '../wire/address.ts'
+import { isAsciiMailAddress, isMessageId } from '../wire/address.ts'
 import {
   type MailCall,
   type MailDecision,
@@ -48,7 +48,7 @@ export function renderMailReply(
   const kept: Part[] = []
   for (const part of reply.parts)
     if (!sent.some((file) => file === part))
-      kept.push(decisions.length === 0 ? part : withoutReplyLine(part, decisions))
+      kept.push(decisions.length === 0 ? part : removeApproveCommandLine(part, decisions))
   const pictures = embedPictures(kept, sent)
   const { text, html } = renderBodies(
     { ...reply, parts: [...pictures.parts] },
@@ -61,7 +61,7 @@ export function renderMailReply(
     from: { name: cleanName(labelOf(reply.agent) ?? '') || reply.agent, address: place.agent },
     to: [{ name: place.name, address: place.address }],
     // A link decides for every reader who has it, so that mail goes to the authenticated address alone.
-    cc: decisions.length > 0 ? [] : [...copyRecipients(place, mayNotify)],
+    cc: decisions.length > 0 ? [] : [...ccRecipients(place, mayNotify)],
     subject: replySubject(say, place.reply_to_subject),
     text,
     html,
@@ -69,7 +69,7 @@ export function renderMailReply(
     in_reply_to: answeredMessageId(place) ?? null,
     references: [...replyReferences(place)],
     thread: place.reply_to_key,
-    files: sent.map((file) => mailFileCall(file, pictures.cids)),
+    files: sent.map((file) => filePartToMailFile(file, pictures.cids)),
     decisions: [...decisions],
     decided:
       decisions.length === 0 ? null : { agent: reply.agent, thread_id: reply.thread_id, reply_to: clearReplyQuote(to) },
@@ -79,7 +79,7 @@ export function renderMailReply(
 }
 
 /** How to decide is said once, when it is sent: with a link where there can be one. */
-function withoutReplyLine(part: Part, decisions: readonly MailDecision[]): Part {
+function removeApproveCommandLine(part: Part, decisions: readonly MailDecision[]): Part {
   if (!isKnownPart(part) || part.kind !== 'policy') return part
   const asked = decisions.find(({ action_id }) => action_id === part.policy['action_id'])
   if (asked === undefined) return part
@@ -108,7 +108,7 @@ function isStoredFile(part: Part): part is FilePart {
   return 'attachment' in part && part.attachment !== undefined
 }
 
-function mailFileCall(file: FilePart, cids: ReadonlyMap<string, string>): MailFileCall {
+function filePartToMailFile(file: FilePart, cids: ReadonlyMap<string, string>): MailFileCall {
   const id = file.attachment?.id ?? ''
   const cid = cids.get(id)
   const { name = 'file', mime = 'application/octet-stream' } = file
@@ -191,7 +191,7 @@ function pageBodyHtml(html: string): string {
 const maxCc = 10
 
 /** `mayNotify` is the policy's word; a name without a domain is an agent of ours. */
-function copyRecipients(to: MailReplyTo, mayNotify: ReadonlySet<string>): readonly MailPerson[] {
+function ccRecipients(to: MailReplyTo, mayNotify: ReadonlySet<string>): readonly MailPerson[] {
   const ours = to.agent.slice(to.agent.indexOf('@') + 1)
   const taken = new Set([to.address.toLowerCase(), to.agent.toLowerCase()])
   const copies: MailPerson[] = []
@@ -200,7 +200,7 @@ function copyRecipients(to: MailReplyTo, mayNotify: ReadonlySet<string>): readon
     const parsed = parseAddress(bare.includes('@') ? bare : `${bare}@${ours}`)
     if (parsed === undefined) continue
     const address = `${parsed.local}@${parsed.domain}`
-    if (taken.has(address.toLowerCase()) || !isPlainMailAddress(address) || copies.length >= maxCc) continue
+    if (taken.has(address.toLowerCase()) || !isAsciiMailAddress(address) || copies.length >= maxCc) continue
     taken.add(address.toLowerCase())
     // Names are compared in small letters; a mailbox is written to as its owner writes it.
     copies.push(to.cc.find((each) => each.address.toLowerCase() === address.toLowerCase()) ?? { name: '', address })
@@ -240,7 +240,7 @@ const replyMarks: ReadonlySet<string> = new Set([
 const markPattern = /^\s*([\p{L}]{1,6})(?:\[\d{1,3}\])?\s{0,3}[:：]/u
 
 /** `AW: Re: WG: 回复: Foo` is about Foo. */
-export function baseSubject(subject: string): string {
+export function subjectWithoutReplyMarks(subject: string): string {
   let rest = cleanName(subject)
   for (let mark = markPattern.exec(rest); mark !== null; mark = markPattern.exec(rest)) {
     if (!replyMarks.has((mark[1] ?? '').toLowerCase())) break
@@ -251,7 +251,7 @@ export function baseSubject(subject: string): string {
 
 /** One line, at most 200 characters, never empty. */
 export function replySubject(say: EmailSay, subject: string): string {
-  const base = baseSubject(subject)
+  const base = subjectWithoutReplyMarks(subject)
   const whole = `Re: ${base === '' ? say('email.no_subject') : base}`
   return whole.length <= maxSubject ? whole : `${cutSubject(whole, maxSubject - 1)}…`
 }

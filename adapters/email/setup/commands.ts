@@ -14,10 +14,10 @@ import { deliverySettings } from '../config/derive-settings.ts'
 import { emailSettingsSchema } from '../config/settings.ts'
 import { deliverMail } from '../deliver/mail.ts'
 import type { DeliverySettings } from '../deliver/settings.ts'
-import { dkimRecords, readDkimKeys, readOrMakeDkimKeys } from '../dkim/keys.ts'
+import { dkimDnsRecords, readDkimKeys, readOrMakeDkimKeys } from '../dkim/keys.ts'
 import { emailSentences } from '../sentences.ts'
 import { base32 } from '../threading.ts'
-import { isPlainDomain, isPlainMailAddress } from '../wire/address.ts'
+import { isAsciiDomainName, isAsciiMailAddress } from '../wire/address.ts'
 import type { MailCall } from '../wire/call.ts'
 import {
   checkDomain,
@@ -54,7 +54,7 @@ const setupCommand: ChannelCommand = {
     const host = hostFlag(flags, context, domain)
     const path = dkimKeyPath(context, domain)
     const { file, isNew } = await readOrMakeDkimKeys(path, domain, new Date())
-    const zone = { domain, host, keys: await dkimRecords(file) }
+    const zone = { domain, host, keys: await dkimDnsRecords(file) }
     const [records, more] = [requiredRecords(zone), optionalRecords(zone)]
     const isNamed = context.environment['EMAIL_DKIM_KEY'] === path && context.environment['EMAIL_DOMAIN'] === domain
     const text = [
@@ -107,7 +107,7 @@ export async function runDomainCheck(
   const domain = domainFlag(flags)
   const path = dkimKeyPath(context, domain)
   const file = await readDkimKeys(path, domain)
-  const keys = file === undefined ? [] : await dkimRecords(file)
+  const keys = file === undefined ? [] : await dkimDnsRecords(file)
   const found = await checkDomain(domain, keys, await lookUp())
   const noKeys: Finding = {
     what: 'Keys',
@@ -138,7 +138,7 @@ const sendTestCommand: ChannelCommand = {
   },
   async run(flags, context) {
     const to = textFlag(flags, 'to') ?? ''
-    if (!isPlainMailAddress(to))
+    if (!isAsciiMailAddress(to))
       throw new GatewayError('bad_request', '--to must be an address such as you@example.org')
     const id = textFlag(flags, 'connection') ?? 'default'
     const found = await context.settings(id)
@@ -156,7 +156,7 @@ export const emailCommands = {
 function domainFlag(flags: CommandFlags): string {
   const given = (textFlag(flags, 'domain') ?? '').toLowerCase().replace(/\.$/, '')
   const domain = URL.canParse(`http://${given}/`) ? new URL(`http://${given}/`).hostname : ''
-  if (domain === '' || !isPlainDomain(domain) || /^[\d.]+$/.test(domain))
+  if (domain === '' || !isAsciiDomainName(domain) || /^[\d.]+$/.test(domain))
     throw new GatewayError('bad_request', `${JSON.stringify(given)} is no domain; give one such as agents.example.org`)
   if (/(?:^|\.)localhost$/.test(domain))
     throw new GatewayError('bad_request', `${domain} has no zone that others see; give a domain of your own`)
@@ -165,11 +165,11 @@ function domainFlag(flags: CommandFlags): string {
 
 function hostFlag(flags: CommandFlags, { environment }: CommandContext, domain: string): string {
   const given = textFlag(flags, 'host')
-  if (given !== undefined && !isPlainDomain(given))
+  if (given !== undefined && !isAsciiDomainName(given))
     throw new GatewayError('bad_request', '--host must be the name of a machine, such as mail.example.org')
   const url = environment['PARLEY_PUBLIC_URL'] ?? ''
   const known = URL.canParse(url) ? new URL(url).hostname : ''
-  return given ?? (isPlainDomain(known) && !/^[\d.]+$/.test(known) ? known : `mail.${domain}`)
+  return given ?? (isAsciiDomainName(known) && !/^[\d.]+$/.test(known) ? known : `mail.${domain}`)
 }
 
 function serverFlag(flags: CommandFlags): string | undefined {

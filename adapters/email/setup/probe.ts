@@ -16,8 +16,8 @@ export function createEmailProbe(
   const summary = connectionSummary(settings, ways, mailer !== undefined)
   return async ({ signal }) => {
     const found = await Promise.all([
-      ways.imap === undefined ? [] : mailboxProblems(ways.imap, signal),
-      smtpUrl === undefined ? [] : relayProblems(smtpUrl, callTimeoutMs, signal),
+      ways.imap === undefined ? [] : probeImapMailbox(ways.imap, signal),
+      smtpUrl === undefined ? [] : probeSmtpRelay(smtpUrl, callTimeoutMs, signal),
     ])
     return { summary, problems: found.flat() }
   }
@@ -52,7 +52,7 @@ function connectionSummary(
     .join(', ')
 }
 
-async function mailboxProblems(imap: ImapSettings, signal: AbortSignal): Promise<readonly ProbeProblem[]> {
+async function probeImapMailbox(imap: ImapSettings, signal: AbortSignal): Promise<readonly ProbeProblem[]> {
   try {
     const mailbox = await rejectWhenAborted(openMailbox(imap, 0, signal), signal)
     mailbox.close()
@@ -74,7 +74,7 @@ async function mailboxProblems(imap: ImapSettings, signal: AbortSignal): Promise
   }
 }
 
-async function relayProblems(
+async function probeSmtpRelay(
   url: Secret,
   callTimeoutMs: number,
   signal: AbortSignal,

@@ -92,11 +92,11 @@ export function collectData(stream: BodyStream, { maxBytes, room, onHopeless }: 
       resolve({ kind: 'whole', raw })
     })
     // After the end this says nothing new; before it, the client is gone and what came is no mail.
-    const endCutData = (): void => {
+    const finishAsCutOff = (): void => {
       if (!stream.readableEnded) dropBuffer(undefined)
       resolve({ kind: 'cut' })
     }
-    stream.on('error', endCutData)
-    stream.on('close', endCutData)
+    stream.on('error', finishAsCutOff)
+    stream.on('close', finishAsCutOff)
   })
 }

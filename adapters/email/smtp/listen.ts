@@ -5,7 +5,7 @@ import type { Ingress, ReceiveResult, ServeContext } from '../../../src/contract
 import { importOnNode, LruMap } from '../../../src/lib/index.ts'
 import type { ReceivedMail } from '../wire/mail.ts'
 import { type BodyStream, type ByteBudget, collectData, createByteBudget } from './collect-data.ts'
-import { answerReply, type Reply, recipientReply, replies, smtpError } from './replies.ts'
+import { listenResultToReply, type Reply, recipientReply, replies, smtpError } from './replies.ts'
 import { type SmtpDeps, type SmtpLimits, type SmtpSettings, smtpLimits } from './settings.ts'
 
 /** Sendmail's jokes and the ways to pretend to be another client; AUTH, because there are no accounts here. */
@@ -15,11 +15,11 @@ export function listenSmtp(settings: SmtpSettings, deps: SmtpDeps): NonNullable<
   const limits: SmtpLimits = { ...smtpLimits, ...settings.limits }
   return async (context, signal) => {
     const { SMTPServer: Server } = await importOnNode<typeof import('smtp-server')>('smtp-server')
-    const lines = createSmtpConnections()
+    const lines = createSmtpConnectionRegistry()
     const server = new Server(smtpServerOptions(settings, limits, { ...deps, context, lines }))
     lines.attach(server)
     const address = await openSmtpServer(server, settings)
-    const stop = createOnce(() => closeSmtpServer(server, lines))
+    const stop = callOnlyOnce(() => closeSmtpServer(server, lines))
     signal.addEventListener('abort', () => void stop(), { once: true })
     if (signal.aborted) await stop()
     return { address, stop }
@@ -30,7 +30,7 @@ type ListenerContext = SmtpDeps & { readonly context: Pick<ServeContext, 'receiv
 
 function smtpServerOptions({ name, tls }: SmtpSettings, limits: SmtpLimits, means: ListenerContext): SMTPServerOptions {
   const { lines, now, maxBytes } = means
-  const clients = createSmtpClients(limits, now)
+  const clients = createSmtpClientLimits(limits, now)
   const transactions = createSmtpTransactions({ ...means, limits, clients, room: createByteBudget(limits.heldBytes) })
   return {
     name,
@@ -81,7 +81,7 @@ function closeSmtpServer(server: SMTPServer, lines: SmtpConnections): Promise<vo
   })
 }
 
-function createOnce(work: () => Promise<void>): () => Promise<void> {
+function callOnlyOnce(work: () => Promise<void>): () => Promise<void> {
   let done: Promise<void> | undefined
   return () => (done ??= work())
 }
@@ -111,7 +111,7 @@ function createSmtpTransactions(deps: TransactionDeps): Transactions {
       callback(clients.maySend(session.remoteAddress) ? null : smtpError(replies.tooFast))
     },
     onRcptTo({ address }, session, callback) {
-      void judgeRecipient(deps, session, address).then((reply) => {
+      void checkRcptTo(deps, session, address).then((reply) => {
         if (reply === undefined) return callback()
         if (clients.refused(session.id) > limits.refusedRecipients) lines.hangUp(session.id, replies.guessing)
         else callback(smtpError(reply))
@@ -119,17 +119,18 @@ function createSmtpTransactions(deps: TransactionDeps): Transactions {
     },
     onData(stream, session, callback) {
       lines.busy.add(session.id)
-      const hangUpTooLong = (): void => lines.hangUp(session.id, replies.tooLong)
-      const late = setTimeout(hangUpTooLong, limits.dataMs)
+      const hangUpOnDataTimeout = (): void => lines.hangUp(session.id, replies.tooLong)
+      const late = setTimeout(hangUpOnDataTimeout, limits.dataMs)
       const maxBytes = clients.maxBytes(session.remoteAddress, deps.maxBytes)
       const isCut = maxBytes < deps.maxBytes
       const incompleteReply = (why: keyof typeof incomplete): Reply =>
         why === 'too_large' && isCut ? replies.tooMuch : incomplete[why]
-      const hangUpIncomplete = (why: keyof typeof incomplete): void => lines.hangUp(session.id, incompleteReply(why))
+      const hangUpOnIncompleteData = (why: keyof typeof incomplete): void =>
+        lines.hangUp(session.id, incompleteReply(why))
       // Node's own stream; the portable program does not know its type.
       const body = stream as unknown as BodyStream
       const room = clients.roomFor(session.id, deps.room)
-      void collectData(body, { maxBytes, room, onHopeless: hangUpIncomplete })
+      void collectData(body, { maxBytes, room, onHopeless: hangUpOnIncompleteData })
         .finally(() => clearTimeout(late))
         .then((collected) =>
           collected.kind === 'whole'
@@ -145,7 +146,7 @@ function createSmtpTransactions(deps: TransactionDeps): Transactions {
   }
 }
 
-async function judgeRecipient(
+async function checkRcptTo(
   { recipientOf, limits }: TransactionDeps,
   { envelope }: SMTPServerSession,
   address: string,
@@ -175,12 +176,12 @@ async function receiveAndReply(
 ): Promise<Reply | undefined> {
   try {
     const answer = await answerInTime(
-      deps.context.receive(deps.own.add(receivedMail(deps, session, raw))),
+      deps.context.receive(deps.own.add(sessionToReceivedMail(deps, session, raw))),
       deps.limits.answerMs,
     )
     if ('isUnproven' in answer && answer.isUnproven === true)
       deps.clients.unproven(session.remoteAddress, raw.byteLength)
-    return answerReply(answer)
+    return listenResultToReply(answer)
   } catch {
     return replies.later
   } finally {
@@ -188,7 +189,7 @@ async function receiveAndReply(
   }
 }
 
-function receivedMail({ now }: TransactionDeps, session: SMTPServerSession, raw: Uint8Array): ReceivedMail {
+function sessionToReceivedMail({ now }: TransactionDeps, session: SMTPServerSession, raw: Uint8Array): ReceivedMail {
   const { envelope, remoteAddress, hostNameAppearsAs } = session
   return {
     way: 'smtp',
@@ -243,7 +244,7 @@ const hourMs = 3_600_000
 /** More addresses than this within a minute start a new count: an attacker with that many is not stopped by counting. */
 const maxAddresses = 10_000
 
-function createSmtpClients(limits: SmtpLimits, now: () => number): SmtpClients {
+function createSmtpClientLimits(limits: SmtpLimits, now: () => number): SmtpClients {
   const sessions = new Map<string, Session>()
   const open = new Map<string, number>()
   const sent = new LruMap<string, Count>(maxAddresses)
@@ -343,7 +344,7 @@ export type SmtpConnections = {
   readonly free: (session: string) => void
 }
 
-function createSmtpConnections(): SmtpConnections {
+function createSmtpConnectionRegistry(): SmtpConnections {
   const timers = new Map<string, ReturnType<typeof setTimeout>>()
   const busy = new Set<string>()
   let server: SMTPServer | undefined

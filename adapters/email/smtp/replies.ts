@@ -53,7 +53,7 @@ export function recipientReply(recipient: RecipientKind): Reply | undefined {
 }
 
 /** Undefined: it is stored, and ours from now on. */
-export function answerReply(answer: ReceiveResult): Reply | undefined {
+export function listenResultToReply(answer: ReceiveResult): Reply | undefined {
   switch (answer.kind) {
     case 'stored':
       return undefined

@@ -4,9 +4,9 @@ import type { RawRequest } from '../../../src/contract/index.ts'
 import { checkClockSkew, type Secret } from '../../../src/lib/index.ts'
 import { type IngressResult, mailTooLarge, rejectedRequest } from '../ingress/received.ts'
 import {
+  claimOneTimeValue,
   isSignedByAnySecret,
-  isUnusedOrSameBody,
-  parseSeconds,
+  parseUnixSeconds,
   sha256HexBytes,
   type WebhookDeps,
 } from './signed-webhook.ts'
@@ -26,7 +26,7 @@ export async function verifyMailgun(
   const signature = decodeField(fields.get('signature'))
   const signed = { text: `${timestamp}${token}`, signature, expectedPrefix: '', allowRawHex: true }
   if (!(await isSignedByAnySecret(keys, deps.hmac, signed))) return rejectedRequest('bad_signature')
-  const clock = checkClockSkew(parseSeconds(timestamp) * 1000, deps.now(), tolerance)
+  const clock = checkClockSkew(parseUnixSeconds(timestamp) * 1000, deps.now(), tolerance)
   if (clock !== 'fresh') return rejectedRequest(clock)
   return readMailgunMail(fields, token, deps, arrival)
 }
@@ -47,7 +47,7 @@ async function readMailgunMail(
   if (rcptTo.length > 50) return rejectedRequest('malformed_request')
   const body = `${await sha256HexBytes(raw)} ${JSON.stringify([mailFrom ?? null, rcptTo])}`
   const lifeMs = tolerance.maxAgeMs + tolerance.maxAheadMs
-  if (!(await isUnusedOrSameBody(deps.ttlStore, { family: 'mailgun-token', value: token, body, lifeMs })))
+  if (!(await claimOneTimeValue(deps.ttlStore, { family: 'mailgun-token', value: token, body, lifeMs })))
     return rejectedRequest('replayed')
   return { kind: 'mail', mail: { way: 'mailgun', raw, envelope: { mailFrom, rcptTo }, receivedAt } }
 }

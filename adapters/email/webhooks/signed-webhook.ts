@@ -56,7 +56,7 @@ export async function verifyWebhook(
   const body = await sha256HexBytes(bytes)
   if (!(await isSignedByAnySecret(secrets, deps.hmac, { text: webhookSignedText(headers, body), signature })))
     return rejectedRequest('bad_signature')
-  const clock = checkClockSkew(parseSeconds(headers[webhookHeaders.timestamp]) * 1000, deps.now(), tolerance)
+  const clock = checkClockSkew(parseUnixSeconds(headers[webhookHeaders.timestamp]) * 1000, deps.now(), tolerance)
   if (clock !== 'fresh') return rejectedRequest(clock)
   const envelope = readEnvelopeHeaders(headers)
   if (envelope === undefined) return rejectedRequest('malformed_request')
@@ -64,11 +64,11 @@ export async function verifyWebhook(
   if (deps.ttlStore === undefined) return { kind: 'later', reason: 'no_notes' }
   const lifeMs = tolerance.maxAgeMs + tolerance.maxAheadMs
   const use = { family: 'mail-nonce', value: nonce, body: signature, lifeMs }
-  if (!(await isUnusedOrSameBody(deps.ttlStore, use))) return rejectedRequest('replayed')
+  if (!(await claimOneTimeValue(deps.ttlStore, use))) return rejectedRequest('replayed')
   return { kind: 'mail', mail: { way: 'webhook', raw: bytes, envelope, receivedAt } }
 }
 
-export function parseSeconds(text: string | undefined): number {
+export function parseUnixSeconds(text: string | undefined): number {
   return text !== undefined && /^\d{1,12}$/.test(text) ? Number(text) : Number.NaN
 }
 
@@ -103,7 +103,7 @@ export type OneTimeUse = {
 }
 
 /** False: it was used for another body before. */
-export async function isUnusedOrSameBody(
+export async function claimOneTimeValue(
   notes: TtlStore,
   { family, value, body, lifeMs }: OneTimeUse,
 ): Promise<boolean> {

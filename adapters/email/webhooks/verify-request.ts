@@ -21,7 +21,7 @@ export function createRequestVerifier(
     const own = deps.own.find(arrival)
     if (own !== undefined) return own
     try {
-      return await verifyByIngress(settings, means, arrival)
+      return await verifyByProvider(settings, means, arrival)
     } catch {
       return { kind: 'later', reason: 'hop_not_judged' }
     }
@@ -31,7 +31,7 @@ export function createRequestVerifier(
 type Rejected = Extract<VerifyResult<never>, { kind: 'rejected' }>
 
 /** What the headers of a request alone rule out: a way that is closed, a mail without the webhook's signature. */
-export function screenRequest(
+export function screenRequestHeaders(
   { webhook, ses, mailgun }: IngressSettings,
   { headers }: RequestHead,
 ): Rejected | undefined {
@@ -56,7 +56,7 @@ function isFormType(type: string | undefined): boolean {
   return type === 'multipart/form-data' || type === 'application/x-www-form-urlencoded'
 }
 
-function verifyByIngress(
+function verifyByProvider(
   { webhook, ses, mailgun }: IngressSettings,
   deps: RequestVerifierDeps & SnsDeps & { readonly maxBytes: number },
   arrival: RawRequest,

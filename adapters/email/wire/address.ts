@@ -5,14 +5,14 @@ const maxAddress = 254
 const local = /^(?=.{1,64}$)[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/
 const label = /^(?!-)[A-Za-z0-9-]{1,63}(?<!-)$/
 
-export function isPlainMailAddress(text: string): boolean {
+export function isAsciiMailAddress(text: string): boolean {
   const at = text.indexOf('@')
   if (at < 1 || text.length > maxAddress) return false
-  return local.test(text.slice(0, at)) && isPlainDomain(text.slice(at + 1))
+  return local.test(text.slice(0, at)) && isAsciiDomainName(text.slice(at + 1))
 }
 
 /** A-labels only: what is written in other scripts has been turned into them before. */
-export function isPlainDomain(text: string): boolean {
+export function isAsciiDomainName(text: string): boolean {
   const labels = text.split('.')
   return text.length <= 253 && labels.length > 1 && labels.every((each) => label.test(each))
 }
@@ -40,7 +40,7 @@ const maxLabelLength = 63
 export function normalizeDomain(written: string): string | undefined {
   if (written === '' || written.length > maxLength) return undefined
   const small = written.toLowerCase()
-  const domain = ascii.test(small) && !small.includes('xn--') ? small : toALabel(small)
+  const domain = ascii.test(small) && !small.includes('xn--') ? small : domainToAscii(small)
   if (domain === undefined || domain.length > maxLength || !ascii.test(domain)) return undefined
   const labels = domain.split('.')
   const areLabels = labels.every(
@@ -49,7 +49,7 @@ export function normalizeDomain(written: string): string | undefined {
   return areLabels && !/^\d+$/.test(labels.at(-1) ?? '') ? domain : undefined
 }
 
-function toALabel(small: string): string | undefined {
+function domainToAscii(small: string): string | undefined {
   // What compatibility forms stand for is another name than the one that is written.
   if (!letters.test(small) || small.normalize('NFC') !== small.normalize('NFKC')) return undefined
   return URL.parse(`http://${small}`)?.hostname

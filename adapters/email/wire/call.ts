@@ -2,7 +2,7 @@
 
 import * as z from 'zod'
 import type { JsonObject } from '../../../src/lib/index.ts'
-import { isPlainMailAddress } from './address.ts'
+import { isAsciiMailAddress } from './address.ts'
 
 /** Name for people, address as `local@domain`. */
 export type MailPerson = { readonly name: string; readonly address: string }
@@ -56,7 +56,7 @@ export type MailCall = JsonObject & {
 // Where a reply to a mail goes, as normalize stores it and render reads it. Only `reply_to_…` differs between the mails of one
 // thread.
 
-const address = z.string().refine(isPlainMailAddress, 'is no plain address')
+const address = z.string().refine(isAsciiMailAddress, 'is no plain address')
 const name = z.string().default('')
 
 export const replyToSchema = z.object({

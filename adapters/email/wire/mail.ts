@@ -227,7 +227,7 @@ export function keepAuthorsFields(head: MailHead, proof: MailProof, hasToken: bo
 }
 
 /** Fields that say how the body is read, of those that do not count. */
-export function listUncountedContentFields(proof: MailProof): readonly string[] {
+export function listUnprovenContentFields(proof: MailProof): readonly string[] {
   return contentFields.filter((name) => !isFieldProven(proof, name))
 }
 

@@ -22,14 +22,14 @@ export function deliverSlack(
     const held = await ports.tokenOf(call.account)
     if (held.kind !== 'token') return { kind: held.kind === 'gone' ? 'refused' : 'retry', reason: held.reason }
     // A token that Slack does not take is reported, and where there is a newer one the call is made with that: nothing was done yet.
-    const send: Send = async (method, args) => {
+    const callWithTokenRetry: Send = async (method, args) => {
       const answer = await ports.call(held.token, method, args, attempt.signal)
       if (answer.kind !== 'error' || !isErrorOfClass(answer, 'token')) return answer
       const newer = await ports.tokenFailed(call.account, held.token, answer.error)
       return newer === undefined ? answer : ports.call(newer, method, args, attempt.signal)
     }
-    if (call.method === 'upload') return uploadFile({ settings, deps, send }, call, attempt.signal)
-    const sendDeps = { send, live: ports.live }
+    if (call.method === 'upload') return uploadFile({ settings, deps, send: callWithTokenRetry }, call, attempt.signal)
+    const sendDeps = { send: callWithTokenRetry, live: ports.live }
     if (call.response === undefined || call.method === 'chat.startStream')
       return sendMessageCall(call, attempt, sendDeps)
     const respond = createResponseUrlSender(deps, ports.live.ttlStore, settings.callTimeoutMs)

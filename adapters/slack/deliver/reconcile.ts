@@ -36,14 +36,14 @@ export function reconcileSlack({
     for (let page = 0; page < maxPages; page += 1) {
       const next = cursor === undefined ? args : { ...args, cursor }
       const answer = await call(held.token, method, next, attempt.signal)
-      if (answer.kind !== 'ok') return refusedLookup(answer)
+      if (answer.kind !== 'ok') return failedLookupOutcome(answer)
       const found = findByClientId(answer.data, attempt.clientId)
       if (found !== undefined) return { kind: 'found', vendorId: found }
-      unmarked.push(...historyMessages(answer.data).filter(lacksClientId))
+      unmarked.push(...historyMessages(answer.data).filter(isBotMessageWithoutClientId))
       cursor = nextCursor(answer.data)
       if (cursor !== undefined) continue
       return posted.method === 'chat.startStream'
-        ? findStream(unmarked, posted.payload.markdown_text, born)
+        ? findStreamByOpeningText(unmarked, posted.payload.markdown_text, born)
         : { kind: 'absent' }
     }
     return { kind: 'undecided', reason: 'too_much_since' }
@@ -65,12 +65,12 @@ function findByClientId(data: Readonly<Record<string, unknown>>, clientId: strin
   return historyMessages(data).find(({ metadata }) => metadata?.event_payload?.client_id === clientId)?.ts
 }
 
-function lacksClientId({ bot_id, metadata }: Message): boolean {
+function isBotMessageWithoutClientId({ bot_id, metadata }: Message): boolean {
   return bot_id !== undefined && metadata?.event_payload?.client_id === undefined
 }
 
 /** The words may have been shown in another markup, so only letters and digits are compared. */
-function findStream(unmarked: readonly Message[], opened: string, born: number | undefined): LookupResult {
+function findStreamByOpeningText(unmarked: readonly Message[], opened: string, born: number | undefined): LookupResult {
   const words = keepLettersAndDigits(opened)
   const since = born ?? 0
   const recent = unmarked.filter(({ ts }) => Number(ts) >= since - skewSeconds)
@@ -94,7 +94,7 @@ function nextCursor(data: Readonly<Record<string, unknown>>): string | undefined
 }
 
 /** Where there is no such thread there is no such post; anything else leaves it open. */
-function refusedLookup(answer: Exclude<WebApiAnswer, { kind: 'ok' }>): LookupResult {
+function failedLookupOutcome(answer: Exclude<WebApiAnswer, { kind: 'ok' }>): LookupResult {
   if (answer.kind === 'error')
     return answer.error === 'thread_not_found' ? { kind: 'absent' } : { kind: 'undecided', reason: answer.error }
   // Some apps may read once a minute only.

@@ -171,7 +171,7 @@ function blocksToPlainText(blocks: readonly JsonObject[]): string {
 }
 
 function blockPlainText(value: Json): string {
-  if (Array.isArray(value)) return value.map((each) => blockPlainText(each)).join(isInline(value) ? '' : '\n')
+  if (Array.isArray(value)) return value.map((each) => blockPlainText(each)).join(areInlineElements(value) ? '' : '\n')
   if (typeof value !== 'object' || value === null) return ''
   const { text, type, user_id: user, url } = value as JsonObject
   if (type === 'user' && typeof user === 'string') return `@${user}`
@@ -182,7 +182,7 @@ function blockPlainText(value: Json): string {
     .join('\n')
 }
 
-function isInline(values: readonly Json[]): boolean {
+function areInlineElements(values: readonly Json[]): boolean {
   return values.every(
     (each) =>
       typeof each === 'object' &&

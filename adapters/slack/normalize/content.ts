@@ -11,13 +11,13 @@ type Spoken = Pick<SlackMessage, 'text' | 'blocks' | 'files' | 'attachments' | '
 export function readMessageParts(message: Spoken, account: string, botUserId: string | undefined): MessageParts {
   const blocks = message.blocks ?? []
   const rich = readRichText(blocks)
-  const { text, named } = rich ?? decodeText(message.text ?? '')
+  const { text, named } = rich ?? decodeSlackText(message.text ?? '')
   const words = withoutBotMention(text, botUserId).trim()
   const spoken = message.subtype === 'me_message' && words !== '' ? `[action] ${words}` : words
   const texts = [spoken]
   const tables = rich === undefined ? blocks.filter(isTable) : []
-  if (tables.length > 0) texts.push(readAnyBlocks(tables))
-  for (const attachment of message.attachments ?? []) texts.push(quotedAttachment(attachment) ?? '')
+  if (tables.length > 0) texts.push(slackBlocksToText(tables))
+  for (const attachment of message.attachments ?? []) texts.push(quotedAttachmentText(attachment) ?? '')
   const parts: KnownPart[] = []
   for (const file of message.files ?? []) {
     const { data } = fileSchema.safeParse(file)
@@ -43,17 +43,17 @@ function withoutBotMention(text: string, botUserId: string | undefined): string 
 }
 
 /** Shared messages and pasted tables. Previews of links are Slack's words, not the sender's, and are left out. */
-function quotedAttachment(value: unknown): string | undefined {
+function quotedAttachmentText(value: unknown): string | undefined {
   const { data } = attachmentSchema.safeParse(value)
   if (data === undefined) return undefined
   const blocks = [...(data.blocks ?? []), ...listInnerBlocks(data.message_blocks ?? [])]
   const isShare = data.is_share === true || data.is_msg_unfurl === true
-  if (!isShare && blocks.some(isTable)) return readAnyBlocks(blocks)
+  if (!isShare && blocks.some(isTable)) return slackBlocksToText(blocks)
   if (!isShare && data.from_url !== undefined) return undefined
   const plain = [data.pretext, data.title, data.text ?? data.fallback].filter(
     (text) => text !== undefined && text !== '',
   )
-  const words = readAnyBlocks(blocks) || decodeText(plain.join('\n')).text
+  const words = slackBlocksToText(blocks) || decodeSlackText(plain.join('\n')).text
   if (words.trim() === '') return undefined
   const author = cleanName(data.author_name ?? '')
   const head = isShare ? `[shared message${author === '' ? '' : ` from ${author}`}]` : '[attachment]'
@@ -110,16 +110,16 @@ function readRichText(blocks: readonly unknown[]): Decoded | undefined {
   for (const given of blocks) {
     const block = fieldsOrEmpty(given)
     if (block['type'] !== 'rich_text') return undefined
-    texts.push(richText(block, named))
+    texts.push(richTextBlockToText(block, named))
   }
   const text = texts.join('\n')
   return text.trim() === '' ? undefined : { text, named }
 }
 
 /** The words of any blocks, with what cannot be read named by its own fallback. Who is named in them is not called. */
-function readAnyBlocks(blocks: readonly unknown[]): string {
+function slackBlocksToText(blocks: readonly unknown[]): string {
   return blocks
-    .map((block) => anyBlockText(fieldsOrEmpty(block)))
+    .map((block) => slackBlockToText(fieldsOrEmpty(block)))
     .filter((text) => text.trim() !== '')
     .join('\n')
 }
@@ -129,25 +129,25 @@ function isTable(block: unknown): boolean {
   return type === 'table' || type === 'data_table'
 }
 
-function anyBlockText(block: Fields): string {
-  if (block['type'] === 'rich_text') return richText(block, [])
+function slackBlockToText(block: Fields): string {
+  if (block['type'] === 'rich_text') return richTextBlockToText(block, [])
   if (isTable(block)) return slackTableText(block)
   const inner = arrayOrEmpty(fieldsOrEmpty(block['message'])['blocks'])
-  if (inner.length > 0) return readAnyBlocks(inner)
+  if (inner.length > 0) return slackBlocksToText(inner)
   const said = [block['text'], ...arrayOrEmpty(block['fields']), ...arrayOrEmpty(block['elements'])].map(
-    textObjectWords,
+    textObjectToText,
   )
   const words = said.filter((text) => text !== '').join('\n')
   return words === '' ? (textOrUndefined(block['fallback']) ?? textOrUndefined(block['alt_text']) ?? '') : words
 }
 
 /** A text, or an object of text. */
-function textObjectWords(value: unknown): string {
+function textObjectToText(value: unknown): string {
   const plain =
     textOrUndefined(value) ??
     textOrUndefined(fieldsOrEmpty(value)['text']) ??
     textOrUndefined(fieldsOrEmpty(fieldsOrEmpty(value)['text'])['text'])
-  return plain === undefined ? '' : decodeText(plain).text
+  return plain === undefined ? '' : decodeSlackText(plain).text
 }
 
 function slackTableText(block: Fields): string {
@@ -159,11 +159,11 @@ function slackTableText(block: Fields): string {
 }
 
 function tableCellText(cell: Fields): string {
-  return cell['type'] === 'rich_text' ? richText(cell, []) : (textOrUndefined(cell['text']) ?? '')
+  return cell['type'] === 'rich_text' ? richTextBlockToText(cell, []) : (textOrUndefined(cell['text']) ?? '')
 }
 
 /** The words of a rich text block; who it names is added to `named`. */
-function richText(block: Fields, named: NamedUser[]): string {
+function richTextBlockToText(block: Fields, named: NamedUser[]): string {
   let text = ''
   for (const given of arrayOrEmpty(block['elements'])) {
     const element = fieldsOrEmpty(given)
@@ -265,12 +265,12 @@ type Decoded = { readonly text: string; readonly named: readonly NamedUser[] }
 
 const token = /<([^<>\n]*)>/g
 
-export function decodeText(wire: string): Decoded {
+export function decodeSlackText(wire: string): Decoded {
   const named: NamedUser[] = []
   let text = ''
   let end = 0
   for (const match of wire.matchAll(token)) {
-    const shown = decodeToken(match[1] ?? '', named)
+    const shown = decodeSlackToken(match[1] ?? '', named)
     if (shown === undefined) continue
     text += unescapeSlackText(wire.slice(end, match.index)) + shown
     end = match.index + match[0].length
@@ -297,7 +297,7 @@ function formatLink(url: string, label = ''): string {
   return isSame ? label || url : `${label} (${url})`
 }
 
-function decodeToken(content: string, named: NamedUser[]): string | undefined {
+function decodeSlackToken(content: string, named: NamedUser[]): string | undefined {
   const bar = content.indexOf('|')
   const target = bar === -1 ? content : content.slice(0, bar)
   const label = bar === -1 ? '' : unescapeSlackText(content.slice(bar + 1))

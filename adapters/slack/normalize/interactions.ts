@@ -21,7 +21,7 @@ import {
   slashSchema,
   type ThreadOpened,
 } from '../wire.ts'
-import { decodeText } from './content.ts'
+import { decodeSlackText } from './content.ts'
 import type { EventContext } from './context.ts'
 import * as scenes from './context.ts'
 
@@ -105,7 +105,7 @@ function normalizeButtonClick(eventContext: scenes.EventContext, interaction: Sl
   const opensThread = room !== 'dm' && container?.is_ephemeral !== true
   const thread = within ?? (opensThread ? card : undefined)
   const question = (message?.text ?? '').slice(0, maxQuestionLength).toWellFormed()
-  return commandMessage(eventContext, {
+  return commandToInboundMessage(eventContext, {
     author,
     channel,
     thread,
@@ -118,7 +118,7 @@ function normalizeButtonClick(eventContext: scenes.EventContext, interaction: Sl
       ...scenes.slackReplyAddress(eventContext.place, channel, thread, author),
       reply_to_card: card,
       ...(container?.is_ephemeral === true ? { reply_to_private_card: true } : {}),
-      ...responseReference(eventContext),
+      ...replyToResponseField(eventContext),
       ...(question === '' ? {} : { reply_to_question: question }),
     },
   })
@@ -128,11 +128,11 @@ function normalizeSlashCommand(eventContext: scenes.EventContext, slash: SlackSl
   const author = commandAuthor(eventContext, slash.user_id, slash.team_id, slash.user_name)
   const name = slash.command.slice(1).toLowerCase()
   // Names of people and channels are tokens here too, where the command asks for it.
-  const text = decodeText(slash.text).text.trim()
+  const text = decodeSlackText(slash.text).text.trim()
   const replyTo = scenes.slackReplyAddress(eventContext.place, slash.channel_id, undefined, author)
   const isOurs = name === eventContext.app.slashCommand
   const order = isOurs ? parseSlackGatewayCommand(text === '' ? 'help' : text) : undefined
-  return commandMessage(eventContext, {
+  return commandToInboundMessage(eventContext, {
     author,
     channel: slash.channel_id,
     thread: undefined,
@@ -142,11 +142,11 @@ function normalizeSlashCommand(eventContext: scenes.EventContext, slash: SlackSl
     // Of the app's own command the rest is what is said; any other says by its name what is wanted.
     words: !isOurs ? `${slash.command} ${text}`.trim() : text === '' ? '/help' : text,
     mustReplyIndividually: 'command',
-    replyTo: { ...replyTo, user: slash.user_id, ...responseReference(eventContext) },
+    replyTo: { ...replyTo, user: slash.user_id, ...replyToResponseField(eventContext) },
   })
 }
 
-function responseReference({ response }: scenes.EventContext): { reply_to_response?: string } {
+function replyToResponseField({ response }: scenes.EventContext): { reply_to_response?: string } {
   return response === undefined ? {} : { reply_to_response: response }
 }
 
@@ -155,7 +155,7 @@ export function normalizeStopButton(
   stop: { readonly channel: string; readonly user: string; readonly thread_ts: string; readonly event_ts: string },
 ): InboundEvent {
   const author = commandAuthor(eventContext, stop.user, undefined)
-  return commandMessage(eventContext, {
+  return commandToInboundMessage(eventContext, {
     author,
     channel: stop.channel,
     thread: stop.thread_ts,
@@ -188,7 +188,7 @@ function commandAuthor(
   return { id, ...scenes.resolveAuthorTeam(place, team), isBot: false, isGuest: false, name: '', username }
 }
 
-function commandMessage(eventContext: scenes.EventContext, order: GivenCommand): InboundMessage {
+function commandToInboundMessage(eventContext: scenes.EventContext, order: GivenCommand): InboundMessage {
   const { place, connection, arrival } = eventContext
   const { author, channel, thread, id, command } = order
   const threadId = scenes.slackThreadId(place, channel, thread)

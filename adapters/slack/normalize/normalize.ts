@@ -70,13 +70,13 @@ export function normalizeSlack(incoming: scenes.Incoming, value: scenes.Fields):
     return normalizeMessageEvent(eventContext, message)
   }
   if (type === 'app_home_opened') return normalizeHomeOpened(eventContext, parseEventAs(homeOpenedSchema, inner))
-  if (type === 'app_context_changed') return ignoredEvent(eventContext, 'context_changed', eventUser(inner))
+  if (type === 'app_context_changed') return ignoredEvent(eventContext, 'context_changed', eventUserId(inner))
   if (type.startsWith('assistant_thread_'))
     return normalizeThreadOpened(eventContext, parseEventAs(threadOpenedSchema, inner))
   if (type === 'agent_session_stopped') return normalizeStopButton(eventContext, parseEventAs(stoppedSchema, inner))
   if (installationEvents.has(type)) return ignoredEvent(eventContext, type)
   const reason = type === '' ? 'no_event' : 'unsupported_event'
-  return { ...ignoredEvent(eventContext, reason, eventUser(inner)), isNoise: noiseEvents.has(type) } as InboundEvent
+  return { ...ignoredEvent(eventContext, reason, eventUserId(inner)), isNoise: noiseEvents.has(type) } as InboundEvent
 }
 
 function parseEventAs<T>(schema: { safeParse(value: unknown): { success: boolean; data?: T } }, value: unknown): T {
@@ -86,7 +86,7 @@ function parseEventAs<T>(schema: { safeParse(value: unknown): { success: boolean
 }
 
 /** Whose reaction, visit or membership it is. */
-function eventUser(inner: object): string | undefined {
+function eventUserId(inner: object): string | undefined {
   const user = 'user' in inner ? inner.user : undefined
   return typeof user === 'string' && /^[UW][A-Z0-9]{1,31}$/.test(user) ? user : undefined
 }
@@ -101,7 +101,7 @@ type Change = {
 }
 
 function normalizeMessageEvent(eventContext: scenes.EventContext, event: SlackEvent): InboundEvent {
-  const change = detectChange(event)
+  const change = detectMessageChange(event)
   if (typeof change === 'string') return ignoredMessage(eventContext, change)
   const reason = messageIgnoreReason(eventContext, event, change.message)
   const author = messageAuthor(eventContext, change.message)
@@ -115,7 +115,7 @@ function normalizeMessageEvent(eventContext: scenes.EventContext, event: SlackEv
 }
 
 /** A change of something, or why there is none. */
-function detectChange(event: SlackEvent): Change | string {
+function detectMessageChange(event: SlackEvent): Change | string {
   const { subtype, message, previous_message: previous } = event
   if (subtype === undefined || spokenSubtypes.has(subtype)) return { event: 'new', message: event, version: '0' }
   if (systemSubtypes.has(subtype)) return 'system_message'
@@ -202,7 +202,7 @@ function slackInboundMessage(eventContext: MessageContext): InboundMessage {
   const threadId = scenes.slackThreadId(place, channel, thread)
   const originalId = `${place.account}:${channel}:${message.ts}`
   const isReply = message.thread_ts !== undefined && message.thread_ts !== message.ts
-  const context = messageContext(eventContext, room, originalId)
+  const context = messageChannelContext(eventContext, room, originalId)
   return {
     kind: 'message',
     message: {
@@ -244,7 +244,7 @@ function chooseAppSurface(
   return assistant_thread === undefined ? undefined : 'assistant'
 }
 
-function messageContext(
+function messageChannelContext(
   eventContext: MessageContext,
   room: 'dm' | 'group' | 'channel',
   originalId: string,

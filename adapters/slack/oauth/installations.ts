@@ -38,7 +38,7 @@ export function createInstallationAccess(
     tokenOf: tokens.tokenOf,
     tokenFailed: tokens.tokenFailed,
     note: (app, payload) => endRemovedInstallation(installations, app, payload),
-    serve: serveInstall(oauth, ports),
+    serve: createInstallHandler(oauth, ports),
   }
 }
 
@@ -94,12 +94,12 @@ const installPages = {
   failed: 502,
 } as const
 
-function problemPage(say: SlackSay, problem: keyof typeof installPages): InstallPage {
+function installProblemPage(say: SlackSay, problem: keyof typeof installPages): InstallPage {
   const title = say(`slack.install_${problem}`)
   return { status: installPages[problem], title, words: say(`slack.install_${problem}_remedy`) }
 }
 
-export function serveInstall(
+export function createInstallHandler(
   settings: OauthSettings,
   deps: InstallDeps,
 ): (request: Request) => Promise<Response | undefined> {
@@ -120,7 +120,7 @@ export function serveInstall(
 
 async function beginInstall(settings: OauthSettings, states: InstallStates, say: SlackSay): Promise<Response> {
   const begun = await states.begin()
-  if (begun === undefined) return installPageResponse(problemPage(say, 'busy'))
+  if (begun === undefined) return installPageResponse(installProblemPage(say, 'busy'))
   const { state, browser } = begun
   const location = authorizeUrl(settings, state)
   const headers = { location, 'set-cookie': installCookie(settings, browser, stateLifeMs), 'cache-control': 'no-store' }
@@ -146,11 +146,11 @@ async function finishInstall(
   { query, browser }: OauthReturn,
 ): Promise<InstallPage> {
   const isOurs = await states.end(query.get('state') ?? '', browser)
-  if (query.has('error')) return problemPage(deps.say, 'denied')
+  if (query.has('error')) return installProblemPage(deps.say, 'denied')
   const code = query.get('code')
-  if (!isOurs || code === null || code === '') return problemPage(deps.say, 'expired')
+  if (!isOurs || code === null || code === '') return installProblemPage(deps.say, 'expired')
   const exchanged = await exchangeCode(settings, deps, code)
-  if (exchanged.kind !== 'installed') return problemPage(deps.say, exchanged.kind)
+  if (exchanged.kind !== 'installed') return installProblemPage(deps.say, exchanged.kind)
   await deps.installations.save(exchanged.installation)
   const where = exchanged.name === '' ? deps.say('slack.your_workspace') : exchanged.name
   return { status: 200, title: deps.say('slack.installed'), words: deps.say('slack.installed_in', { where }) }

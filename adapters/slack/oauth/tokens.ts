@@ -116,7 +116,7 @@ async function refreshInstallationToken(
   if (answer.kind === 'refused') return handleRefusedRefresh(deps, account, read)
   const grant = grantSchema.safeParse(answer.body)
   if (!grant.success) return kept
-  const credentials = grantCredentials(grant.data, deps.now())
+  const credentials = credentialsFromGrant(grant.data, deps.now())
   // Removed while we asked: saving would bring it back. Broken is only what another process made of our success.
   const now = await deps.installations.find(account)
   if (now === undefined || now.status === 'removed') return { kind: 'gone', reason: 'installation_removed' }
@@ -186,8 +186,8 @@ export async function exchangeCode(
   const identity = identitySchema.safeParse(who.body)
   const account = installOwner(access.data)
   if (!identity.success || account === undefined) return { kind: 'failed' }
-  const facts = { ...installationFacts(access.data), bot_id: identity.data.bot_id }
-  const credentials = grantCredentials(access.data, deps.now())
+  const facts = { ...installationDetails(access.data), bot_id: identity.data.bot_id }
+  const credentials = credentialsFromGrant(access.data, deps.now())
   return {
     kind: 'installed',
     installation: { account: account.id, credentials, facts, status: 'active' },
@@ -200,7 +200,7 @@ function installOwner({ is_enterprise_install, enterprise, team }: Access): { id
   return (is_enterprise_install ? enterprise : team) ?? undefined
 }
 
-function installationFacts(access: Access): JsonObject {
+function installationDetails(access: Access): JsonObject {
   return {
     app_id: access.app_id,
     bot_user_id: access.bot_user_id,
@@ -215,7 +215,7 @@ function installationFacts(access: Access): JsonObject {
 }
 
 /** What a grant is worth, and until when; also of a refreshed one. */
-function grantCredentials(grant: z.output<typeof grantSchema>, now: number): JsonObject {
+function credentialsFromGrant(grant: z.output<typeof grantSchema>, now: number): JsonObject {
   const { access_token, refresh_token, expires_in } = grant
   return {
     bot_token: access_token,

@@ -54,7 +54,7 @@ function groupSendableBlocks(blocks: readonly Block[], options: MentionOptions):
   let open: Block[] = []
   let tally = nothing
   for (const block of blocks) {
-    const next = addToTally(tally, chooseBlockMapping(block, options))
+    const next = addBlockToTally(tally, chooseBlockMapping(block, options))
     if (next.blocks <= limits.blocks && next.tables <= 1) {
       open.push(block)
       tally = next
@@ -63,7 +63,7 @@ function groupSendableBlocks(blocks: readonly Block[], options: MentionOptions):
     const body = withoutHeadingsAtEnd(open)
     groups.push(body)
     open = [...open.slice(body.length), block]
-    tally = open.reduce((sum, each) => addToTally(sum, chooseBlockMapping(each, options)), nothing)
+    tally = open.reduce((sum, each) => addBlockToTally(sum, chooseBlockMapping(each, options)), nothing)
   }
   return open.length === 0 ? groups : [...groups, open]
 }
@@ -78,7 +78,7 @@ type Tally = { readonly blocks: number; readonly tables: number; readonly last?:
 
 const nothing: Tally = { blocks: 0, tables: 0 }
 
-function addToTally({ blocks, tables, last }: Tally, mapping: BlockMapping): Tally {
+function addBlockToTally({ blocks, tables, last }: Tally, mapping: BlockMapping): Tally {
   const isShared = mapping === 'rich_text' && last === 'rich_text'
   return { blocks: blocks + (isShared ? 0 : 1), tables: tables + (mapping === 'table' ? 1 : 0), last: mapping }
 }
@@ -188,7 +188,7 @@ function tableBlock(table: Table, options: MentionOptions): JsonObject {
     rows: table.children.map((row) =>
       row.children.map((cell) => {
         // Always rich text: the platform refuses an empty cell and has failed on plain ones.
-        const words = richInline(cell.children, options)
+        const words = inlineToRichElements(cell.children, options)
         const elements = words.length === 0 ? [textElement(' ')] : words
         return { type: 'rich_text', elements: [{ type: 'rich_text_section', elements }] }
       }),
@@ -224,10 +224,10 @@ function addRichElements(blocks: readonly Block[], place: Place, into: RichEleme
   for (const block of blocks) {
     switch (block.type) {
       case 'paragraph':
-        addRichParagraph(richInline(block.children, options), place, into)
+        addRichParagraph(inlineToRichElements(block.children, options), place, into)
         break
       case 'heading':
-        addRichParagraph(richInline(block.children, options, bold), place, into)
+        addRichParagraph(inlineToRichElements(block.children, options, bold), place, into)
         break
       case 'blockquote':
         addRichElements(block.children, { ...place, isQuoted: true }, into)
@@ -288,7 +288,7 @@ function addRichList(list: List, place: Place, into: RichElement[]): void {
     const task = checked === null ? '' : checked ? '☑ ' : '☐ '
     // The item's own lines, and what has to follow the list.
     const end = children.findIndex(({ type }) => type !== 'paragraph' && type !== 'heading')
-    items.push(itemElement(end === -1 ? children : children.slice(0, end), number + task, place))
+    items.push(listItemElement(end === -1 ? children : children.slice(0, end), number + task, place))
     if (end === -1) continue
     // Nothing nests in the platform's list: it ends, and goes on counting after what stands inside this item.
     items = undefined
@@ -296,12 +296,12 @@ function addRichList(list: List, place: Place, into: RichElement[]): void {
   }
 }
 
-function itemElement(lead: readonly Block[], marker: string, { options }: Place): JsonObject {
+function listItemElement(lead: readonly Block[], marker: string, { options }: Place): JsonObject {
   const elements = marker === '' ? [] : [textElement(marker)]
   for (const [index, block] of lead.entries()) {
     if (index > 0) elements.push(textElement('\n'))
-    if (block.type === 'paragraph') elements.push(...richInline(block.children, options))
-    if (block.type === 'heading') elements.push(...richInline(block.children, options, bold))
+    if (block.type === 'paragraph') elements.push(...inlineToRichElements(block.children, options))
+    if (block.type === 'heading') elements.push(...inlineToRichElements(block.children, options, bold))
   }
   return { type: 'rich_text_section', elements: elements.length === 0 ? [textElement(' ')] : elements }
 }
@@ -313,7 +313,7 @@ type Style = { readonly [mark in 'bold' | 'italic' | 'strike' | 'code']?: true }
 /** Headings are bold where the platform has no heading; a mark inside cannot make them bolder. */
 const bold: Style = { bold: true }
 
-function richInline(
+function inlineToRichElements(
   children: readonly Inline[],
   options: MentionOptions,
   style: Style = {},
@@ -323,34 +323,37 @@ function richInline(
     switch (node.type) {
       case 'text':
         for (const [index, piece] of splitBroadcasts(node.value, options).entries())
-          addInline(index % 2 === 0 ? textElement(piece, style) : { type: 'broadcast', range: piece }, into)
+          appendInlineElement(index % 2 === 0 ? textElement(piece, style) : { type: 'broadcast', range: piece }, into)
         break
       case 'strong':
-        richInline(node.children, options, { ...style, bold: true }, into)
+        inlineToRichElements(node.children, options, { ...style, bold: true }, into)
         break
       case 'emphasis':
-        richInline(node.children, options, { ...style, italic: true }, into)
+        inlineToRichElements(node.children, options, { ...style, italic: true }, into)
         break
       case 'delete':
-        richInline(node.children, options, { ...style, strike: true }, into)
+        inlineToRichElements(node.children, options, { ...style, strike: true }, into)
         break
       case 'inlineCode':
-        addInline(textElement(node.value, { ...style, code: true }), into)
+        appendInlineElement(textElement(node.value, { ...style, code: true }), into)
         break
       case 'break':
-        addInline(textElement('\n', style), into)
+        appendInlineElement(textElement('\n', style), into)
         break
       case 'link': {
         // One element for each style in the label; a label notifies no user.
         const isBare = inlineText(node.children).trim() === ''
-        const label = isBare ? [textElement(node.url, style)] : richInline(node.children, {}, style)
+        const label = isBare ? [textElement(node.url, style)] : inlineToRichElements(node.children, {}, style)
         for (const element of label)
-          addInline(node.url.length > limits.url ? element : { ...element, type: 'link', url: node.url }, into)
+          appendInlineElement(
+            node.url.length > limits.url ? element : { ...element, type: 'link', url: node.url },
+            into,
+          )
         break
       }
       case 'mention': {
         const id = resolveUserId(node.name, options)
-        addInline(id === undefined ? textElement(node.name, style) : { type: 'user', user_id: id }, into)
+        appendInlineElement(id === undefined ? textElement(node.name, style) : { type: 'user', user_id: id }, into)
         break
       }
       default:
@@ -361,7 +364,7 @@ function richInline(
 }
 
 /** Neighbours of one style are one text, and nothing is empty: the platform refuses empty texts. */
-function addInline(element: JsonObject, into: JsonObject[]): void {
+function appendInlineElement(element: JsonObject, into: JsonObject[]): void {
   const { type, text, style } = element
   if (text === '') return
   const last = into.at(-1)

@@ -71,7 +71,7 @@ function blockToMrkdwn(block: Block, options: MentionOptions): string {
       return listToMrkdwn(block, options)
     case 'code': {
       // A fence inside would end ours.
-      const inside = escapeLiteral(defuseBroadcasts(block.value)).replace(/`(?=``)/g, '`\u200b')
+      const inside = escapeSlackEntities(defuseBroadcasts(block.value)).replace(/`(?=``)/g, '`\u200b')
       return `\`\`\`\n${inside}\n\`\`\``
     }
     case 'table':
@@ -99,17 +99,17 @@ function listToMrkdwn({ ordered, start, children }: List, options: MentionOption
 const zeroWidth = '\u200b'
 
 /** In this order, in all text and in code as well. */
-function escapeLiteral(text: string): string {
+function escapeSlackEntities(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
 
 /** Also keeps words that look like marks, quotes or broadcasts from being read as such. */
-function escapeText(text: string): string {
+function escapeMrkdwnText(text: string): string {
   // Without any of these it says nothing but its words.
   if (!/[&<>`*_~@]/.test(text)) return text
   const words = withoutBackticks(text)
   const plain = /[*_~]/.test(words) ? words.split('\n').map(breakMarksInLine).join('\n') : words
-  return escapeLiteral(defuseBroadcasts(plain)).replace(/^&gt;/gm, `${zeroWidth}&gt;`)
+  return escapeSlackEntities(defuseBroadcasts(plain)).replace(/^&gt;/gm, `${zeroWidth}&gt;`)
 }
 
 /** The markup cannot show this character inside code or beside it; the other one looks the same. */
@@ -158,7 +158,7 @@ function inlineToMrkdwn(children: readonly Inline[], options: MentionOptions, ar
     switch (node.type) {
       case 'text':
         for (const [at, piece] of splitBroadcasts(node.value, options).entries())
-          text += at % 2 === 0 ? escapeText(piece) : `<!${piece}>`
+          text += at % 2 === 0 ? escapeMrkdwnText(piece) : `<!${piece}>`
         break
       case 'strong':
         text += wrapInMark('*', node.children, options, here)
@@ -170,7 +170,7 @@ function inlineToMrkdwn(children: readonly Inline[], options: MentionOptions, ar
         text += wrapInMark('~', node.children, options, here)
         break
       case 'inlineCode': {
-        const code = escapeLiteral(defuseBroadcasts(withoutBackticks(node.value)))
+        const code = escapeSlackEntities(defuseBroadcasts(withoutBackticks(node.value)))
         text += node.value.trim() === '' ? node.value : `\`${code}\``
         break
       }
@@ -182,7 +182,7 @@ function inlineToMrkdwn(children: readonly Inline[], options: MentionOptions, ar
         break
       case 'mention': {
         const id = resolveUserId(node.name, options)
-        text += id === undefined ? escapeText(node.name) : `<@${id}>`
+        text += id === undefined ? escapeMrkdwnText(node.name) : `<@${id}>`
         break
       }
       default:
@@ -218,10 +218,12 @@ function isReadAsMark(mark: Mark, text: string, around: Around): boolean {
 }
 
 function mrkdwnLink(url: string, label: string): string {
-  if (url.length > limits.url) return escapeText(label)
+  if (url.length > limits.url) return escapeMrkdwnText(label)
   const address = url.replaceAll('|', '%7C').replaceAll('<', '%3C').replaceAll('>', '%3E').replaceAll('&', '&amp;')
   const words = label.replace(/\s+/g, ' ').trim()
-  return words === '' || words === url ? `<${address}>` : `<${address}|${escapeLiteral(words.replaceAll('|', '¦'))}>`
+  return words === '' || words === url
+    ? `<${address}>`
+    : `<${address}|${escapeSlackEntities(words.replaceAll('|', '¦'))}>`
 }
 
 // The tree for the Markdown field: standard Markdown in which no token of Slack is live.
@@ -231,11 +233,11 @@ export function renderMarkdownText(
   limit: number = limits.message,
   options: MentionOptions = {},
 ): readonly string[] {
-  const writeWithTokens = (blocks: readonly Block[]) =>
+  const writeMarkdownWithTokens = (blocks: readonly Block[]) =>
     restoreTokens(neutralizeTokens(writeMarkdown({ type: 'root', children: blocks })))
-  const sizeOf = sumOfBlocks((block) => writeWithTokens([block]).length + seam.length)
+  const sizeOf = sumOfBlocks((block) => writeMarkdownWithTokens([block]).length + seam.length)
   return chunkTree(markTokensInTree(root, options), { limit: limit + seam.length, sizeOf })
-    .map(({ children }) => writeWithTokens(children))
+    .map(({ children }) => writeMarkdownWithTokens(children))
     .filter((text) => text.trim() !== '')
 }
 

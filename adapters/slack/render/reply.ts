@@ -63,13 +63,13 @@ export function renderSlack(
   const messages = isLeftOpen ? renderBlocks(replyTree(reply)) : words
   const calls: Rendered[] = []
   for (const message of messages) {
-    const call = messageCallFor(address, message, how.hasLive && calls.length === 0, reply.control)
+    const call = chooseMessageCall(address, message, how.hasLive && calls.length === 0, reply.control)
     calls.push({ call, primary: true })
   }
   for (const card of cards) {
     const asked = approvalCard(card, facts.say)
     const isLive = how.hasLive && calls.length === 0
-    calls.push({ call: messageCallFor({ ...address, reply_to_card: undefined }, asked, isLive), primary: true })
+    calls.push({ call: chooseMessageCall({ ...address, reply_to_card: undefined }, asked, isLive), primary: true })
   }
   for (const file of files) calls.push({ call: uploadCall(file, address), primary: true })
   return calls
@@ -104,7 +104,7 @@ function findUserId(names: ReadonlyMap<string, string>, name: string): string | 
   return names.get(local.toLowerCase()) ?? (isOurs ? id?.toUpperCase() : undefined)
 }
 
-function messageCallFor(
+function chooseMessageCall(
   to: SlackReplyTo,
   message: BlocksMessage,
   isLive: boolean,

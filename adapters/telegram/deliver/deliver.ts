@@ -6,7 +6,7 @@ import { openUpload } from '../files.ts'
 import type { TelegramSay } from '../sentences.ts'
 import { maxTextLength, type RichMessage, type TelegramCall, type TextCall } from '../wire/calls.ts'
 import { type ChatRateLimit, containsBotToken, createBotApi, toClientSignal } from './bot-api.ts'
-import { callChatId, createFallbacks, type Fallback, type Fallbacks } from './fallbacks.ts'
+import { callChatId, createFallbackMemory, type Fallback, type Fallbacks } from './fallbacks.ts'
 import { type FallbackDecision, findFallback, isUnmodifiedError, telegramDeliveryOutcome } from './outcome.ts'
 
 type DeliverDeps = Pick<ChannelDeps, 'fetch' | 'files' | 'closedRooms'> & { readonly say: TelegramSay }
@@ -17,7 +17,7 @@ export function deliverTelegram(
   pace: ChatRateLimit,
 ): (call: TelegramCall, attempt: Attempt) => Promise<DeliveryResult> {
   const api = createBotApi(settings, deps)
-  const fallbacks = createFallbacks()
+  const fallbacks = createFallbackMemory()
   return async (given, attempt) => {
     if (attempt.signal.aborted) return { kind: 'retry', reason: 'aborted_before_sending' }
     const call = fallbacks.due(attempt.outboxId, given)
@@ -43,7 +43,7 @@ export function deliverTelegram(
         taken: attempt.mustEdit === true ? new Set<Fallback>([...taken, 'as_new']) : taken,
       }
       return (
-        nextFallback(fallbacks, attempt, findFallback(error, made), call) ??
+        applyFallbackDecision(fallbacks, attempt, findFallback(error, made), call) ??
         addRateLimitScope(pace, call, telegramDeliveryOutcome(error, made))
       )
     }
@@ -79,7 +79,7 @@ function countMessagesOfCall(call: TelegramCall): number {
 }
 
 /** Undefined: there is no other form, or it was tried. */
-function nextFallback(
+function applyFallbackDecision(
   fallbacks: Fallbacks,
   { outboxId }: Attempt,
   way: FallbackDecision | undefined,

@@ -2,7 +2,7 @@
 // what is remembered here is only which form comes next, and forgetting it costs one more refusal.
 
 import { LruMap } from '../../../src/lib/index.ts'
-import { defuseEntities } from '../render/text.ts'
+import { defuseMentionsAndCommands } from '../render/text.ts'
 import type { AlbumCall, FileCall, TelegramCall, TextCall } from '../wire/calls.ts'
 
 export type Fallback =
@@ -23,7 +23,7 @@ export interface Fallbacks {
   done(outboxId: string): void
 }
 
-export function createFallbacks(): Fallbacks {
+export function createFallbackMemory(): Fallbacks {
   const steps = new LruMap<string, ReadonlySet<Fallback>>(maxRemembered)
   const moved = new LruMap<number, number>(maxRemembered)
   let isWithoutRich = false
@@ -91,13 +91,13 @@ function applyFallback(call: TelegramCall, step: Fallback): TelegramCall {
     case 'plain':
       return call.method === 'sendMessage' ? dropFormatting(call) : call
     case 'as_new':
-      return call.method === 'sendMessage' ? dropLiveFinish(call) : call
+      return call.method === 'sendMessage' ? removeFinishesLiveFlag(call) : call
     case 'without_reply':
       return 'reply_parameters' in call.payload ? dropPayloadField(call, 'reply_parameters') : call
     case 'without_buttons':
       return 'reply_markup' in call.payload ? dropPayloadField(call, 'reply_markup') : call
     case 'as_document':
-      return isFileCall(call) ? sendAsDocument(call) : call
+      return isFileCall(call) ? toDocumentCall(call) : call
     case 'as_text':
       return isFileCall(call) ? replaceFilesByText(call) : call
     default:
@@ -109,7 +109,7 @@ function dropRichMessage({ rich: _refused, ...call }: TextCall): TextCall {
   return call
 }
 
-function dropLiveFinish({ finishesLive: _gone, ...call }: TextCall): TextCall {
+function removeFinishesLiveFlag({ finishesLive: _gone, ...call }: TextCall): TextCall {
   return call
 }
 
@@ -121,11 +121,11 @@ function dropPayloadField(call: TelegramCall, field: 'reply_parameters' | 'reply
 
 function dropFormatting(call: TextCall): TextCall {
   const { entities: _refused, ...payload } = call.payload
-  return { ...call, payload: { ...payload, text: defuseEntities(payload.text) } }
+  return { ...call, payload: { ...payload, text: defuseMentionsAndCommands(payload.text) } }
 }
 
 /** What Telegram cannot show it still carries. */
-function sendAsDocument(call: FileCall | AlbumCall): FileCall | AlbumCall {
+function toDocumentCall(call: FileCall | AlbumCall): FileCall | AlbumCall {
   if ('file' in call) return call.method === 'sendDocument' ? call : { ...call, method: 'sendDocument' }
   if (call.files.every(({ kind }) => kind === 'document')) return call
   return { ...call, files: call.files.map((file) => ({ ...file, kind: 'document' })) }
@@ -134,7 +134,7 @@ function sendAsDocument(call: FileCall | AlbumCall): FileCall | AlbumCall {
 function replaceFilesByText(call: FileCall | AlbumCall): TextCall {
   const names = ('file' in call ? [call.file] : call.files).map(({ name }) => name).join(', ')
   const { caption, caption_entities: entities, ...place } = call.payload
-  const note = defuseEntities(`[The file ${names} could not be sent: Telegram did not take it.]`)
+  const note = defuseMentionsAndCommands(`[The file ${names} could not be sent: Telegram did not take it.]`)
   const text = caption === undefined ? note : `${caption}\n${note}`
   const ranges = entities === undefined ? {} : { entities }
   return { method: 'sendMessage', payload: { ...place, text, ...ranges, link_preview_options: { is_disabled: true } } }

@@ -101,7 +101,7 @@ export type Refusal = {
   readonly instead?: readonly Fallback[]
 }
 
-const findRefusalRow = (code: number, said: RegExp, reason: string, ...instead: readonly Fallback[]): Refusal => ({
+const createRefusalRule = (code: number, said: RegExp, reason: string, ...instead: readonly Fallback[]): Refusal => ({
   code,
   said,
   means: 'refused',
@@ -113,70 +113,74 @@ const anyText = /^/
 
 export const knownRefusals: readonly Refusal[] = [
   { code: 400, said: /message is not modified/i, means: 'done', reason: 'unmodified' },
-  findRefusalRow(400, /upgraded to a supergroup/i, 'chat_migrated'),
-  findRefusalRow(
+  createRefusalRule(400, /upgraded to a supergroup/i, 'chat_migrated'),
+  createRefusalRule(
     400,
     /chat not found|user not found|PEER_ID_INVALID|USER_ID_INVALID|CHAT_ID_INVALID/i,
     'chat_not_found',
   ),
-  findRefusalRow(400, /chat_id is empty|chat is deactivated|INPUT_USER_DEACTIVATED/i, 'chat_not_found'),
-  findRefusalRow(400, /thread not found|TOPIC_CLOSED|TOPIC_DELETED|TOPIC_ID_INVALID/i, 'topic_unavailable'),
-  findRefusalRow(
+  createRefusalRule(400, /chat_id is empty|chat is deactivated|INPUT_USER_DEACTIVATED/i, 'chat_not_found'),
+  createRefusalRule(400, /thread not found|TOPIC_CLOSED|TOPIC_DELETED|TOPIC_ID_INVALID/i, 'topic_unavailable'),
+  createRefusalRule(
     400,
     /repl(?:y|ied).*not found|REPLY_MESSAGE_ID_INVALID|QUOTE_TEXT_INVALID/i,
     'reply_gone',
     'without_reply',
   ),
-  findRefusalRow(
+  createRefusalRule(
     ...([
       400,
       /message to edit not found|message can't be edited|MESSAGE_ID_INVALID|MESSAGE_EDIT_TIME_EXPIRED/i,
     ] as const),
     ...(['message_not_editable', 'as_new'] as const),
   ),
-  findRefusalRow(400, /message identifier is not specified|inline_message_id/i, 'message_not_editable', 'as_new'),
-  findRefusalRow(400, /too long|TOO_LONG/i, 'message_too_long', 'as_ranges'),
-  findRefusalRow(400, /can't parse|ENTITY_|ENTITIES_|RICH_|rich message/i, 'render_rejected', 'as_ranges', 'plain'),
-  findRefusalRow(
+  createRefusalRule(400, /message identifier is not specified|inline_message_id/i, 'message_not_editable', 'as_new'),
+  createRefusalRule(400, /too long|TOO_LONG/i, 'message_too_long', 'as_ranges'),
+  createRefusalRule(400, /can't parse|ENTITY_|ENTITIES_|RICH_|rich message/i, 'render_rejected', 'as_ranges', 'plain'),
+  createRefusalRule(
     400,
     /(?<!file )must be non-empty|text is empty|MESSAGE_EMPTY/i,
     'render_rejected',
     'as_ranges',
     'plain',
   ),
-  findRefusalRow(400, /BUTTON_|REPLY_MARKUP_|inline keyboard|reply markup/i, 'buttons_rejected', 'without_buttons'),
-  findRefusalRow(400, /query is too old|QUERY_ID_INVALID|query ID is invalid/i, 'query_expired'),
-  findRefusalRow(400, /file is too big|FILE_PARTS_INVALID/i, 'file_too_large', 'as_text'),
-  findRefusalRow(
+  createRefusalRule(400, /BUTTON_|REPLY_MARKUP_|inline keyboard|reply markup/i, 'buttons_rejected', 'without_buttons'),
+  createRefusalRule(400, /query is too old|QUERY_ID_INVALID|query ID is invalid/i, 'query_expired'),
+  createRefusalRule(400, /file is too big|FILE_PARTS_INVALID/i, 'file_too_large', 'as_text'),
+  createRefusalRule(
     400,
     /rights to send|CHAT_SEND_\w+_FORBIDDEN|VOICE_MESSAGES_FORBIDDEN/i,
     'not_allowed_in_chat',
     'as_text',
   ),
-  findRefusalRow(400, /not enough rights|no rights|CHAT_WRITE_FORBIDDEN|CHAT_ADMIN_REQUIRED/i, 'not_allowed_in_chat'),
-  findRefusalRow(
+  createRefusalRule(
+    400,
+    /not enough rights|no rights|CHAT_WRITE_FORBIDDEN|CHAT_ADMIN_REQUIRED/i,
+    'not_allowed_in_chat',
+  ),
+  createRefusalRule(
     400,
     /administrator rights|CHANNEL_PRIVATE|USER_BANNED_IN_CHANNEL|CHAT_RESTRICTED/i,
     'not_allowed_in_chat',
   ),
-  findRefusalRow(
+  createRefusalRule(
     ...([400, /PHOTO_|IMAGE_|VIDEO_|AUDIO_|MEDIA_|WEBPAGE_|web ?page|file|type of the/i] as const),
     ...(['file_not_accepted', 'as_document', 'as_text'] as const),
   ),
-  findRefusalRow(400, /BUSINESS_|business connection/i, 'business_unavailable'),
-  findRefusalRow(400, /PAYMENT|STARS|paid message/i, 'payment_required'),
+  createRefusalRule(400, /BUSINESS_|business connection/i, 'business_unavailable'),
+  createRefusalRule(400, /PAYMENT|STARS|paid message/i, 'payment_required'),
   { code: 400, said: /logged out/i, means: 'pause', reason: 'bot_logged_out' },
-  findRefusalRow(400, anyText, 'telegram_400', 'as_ranges'),
+  createRefusalRule(400, anyText, 'telegram_400', 'as_ranges'),
   { code: 401, said: anyText, means: 'pause', reason: 'token_revoked' },
-  findRefusalRow(403, /blocked by the user/i, 'blocked_by_user'),
-  findRefusalRow(403, /user is deactivated/i, 'user_deactivated'),
-  findRefusalRow(403, /kicked|not a member|not enough rights|no rights|chat was deleted/i, 'not_allowed_in_chat'),
-  findRefusalRow(403, /can't initiate conversation/i, 'not_started_by_user'),
-  findRefusalRow(403, /messages to (?:other )?bots/i, 'bot_to_bot'),
-  findRefusalRow(403, /PRIVACY_PREMIUM_REQUIRED|PAYMENT|paid message/i, 'payment_required'),
-  findRefusalRow(404, anyText, 'telegram_404'),
+  createRefusalRule(403, /blocked by the user/i, 'blocked_by_user'),
+  createRefusalRule(403, /user is deactivated/i, 'user_deactivated'),
+  createRefusalRule(403, /kicked|not a member|not enough rights|no rights|chat was deleted/i, 'not_allowed_in_chat'),
+  createRefusalRule(403, /can't initiate conversation/i, 'not_started_by_user'),
+  createRefusalRule(403, /messages to (?:other )?bots/i, 'bot_to_bot'),
+  createRefusalRule(403, /PRIVACY_PREMIUM_REQUIRED|PAYMENT|paid message/i, 'payment_required'),
+  createRefusalRule(404, anyText, 'telegram_404'),
   { code: 409, said: anyText, means: 'pause', reason: 'telegram_409' },
-  findRefusalRow(413, anyText, 'file_too_large', 'as_text'),
+  createRefusalRule(413, anyText, 'file_too_large', 'as_text'),
   { code: 420, said: anyText, means: 'wait', reason: 'rate_limited' },
   { code: 429, said: anyText, means: 'wait', reason: 'rate_limited' },
 ]

@@ -22,7 +22,7 @@ import {
 type Carrier = Readonly<Record<string, unknown>>
 
 /** Undefined: there is nothing but words. What cannot be read is named all the same, so that no message is empty. */
-export function contentPart(message: Carrier): KnownPart | undefined {
+export function nonTextContentPart(message: Carrier): KnownPart | undefined {
   const field = contentFields.find((each) => message[each] !== undefined)
   if (field === undefined) return undefined
   const rich = field === 'rich_message' ? richMessageText(message[field]) : ''
@@ -255,10 +255,10 @@ function runsToParagraphs(runs: readonly Run[]): readonly Block[] {
 }
 
 function trimInlines(nodes: readonly Inline[]): readonly Inline[] {
-  const isEdgeSpace = (node: Inline | undefined): boolean =>
+  const isBlankInline = (node: Inline | undefined): boolean =>
     node?.type === 'break' || (node?.type === 'text' && node.value.trim() === '')
-  const start = nodes.findIndex((node) => !isEdgeSpace(node))
-  return start < 0 ? [] : nodes.slice(start, nodes.findLastIndex((node) => !isEdgeSpace(node)) + 1)
+  const start = nodes.findIndex((node) => !isBlankInline(node))
+  return start < 0 ? [] : nodes.slice(start, nodes.findLastIndex((node) => !isBlankInline(node)) + 1)
 }
 
 function runsToInlines(runs: readonly Run[], level: number): readonly Inline[] {

@@ -87,7 +87,7 @@ export type Author = {
 }
 
 /** Anonymous admins and channels write through placeholder bots: then the chat is the author, and never a person. */
-export function updateAuthor({
+export function authorOfUpdate({
   from,
   sender_chat,
   chat,

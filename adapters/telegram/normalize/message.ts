@@ -18,9 +18,10 @@ import {
   type TelegramMessage,
   type TelegramOrigin,
 } from '../wire/update.ts'
-import { contentPart, formattedTextPart, stickerParts } from './content.ts'
+import { formattedTextPart, nonTextContentPart, stickerParts } from './content.ts'
 import {
   type Author,
+  authorOfUpdate,
   type BotFacts,
   type Command,
   chatContext,
@@ -33,7 +34,6 @@ import {
   repliedMessage,
   telegramThreadId,
   type UpdateContext,
-  updateAuthor,
 } from './context.ts'
 
 type Event = 'new' | 'edit'
@@ -46,11 +46,11 @@ export function normalizeChatMessage(
   message: TelegramMessage,
   event: Event,
 ): InboundEvent {
-  const author = updateAuthor(message)
+  const author = authorOfUpdate(message)
   const parts = telegramMessageParts(updateContext.bot, message)
   const missing = author === undefined ? 'no_author' : 'no_content'
   const reason =
-    updateIgnoreReason(updateContext, message, event) ??
+    findTelegramIgnoreReason(updateContext, message, event) ??
     (author === undefined || parts.length === 0 ? missing : undefined)
   if (author !== undefined && reason === undefined)
     return telegramInboundMessage(updateContext, message, { event, author, parts })
@@ -78,7 +78,7 @@ function readChatMigration(bot: BotFacts, { chat, ...message }: TelegramMessage)
     : { from: telegramThreadId(bot, from, undefined), to: telegramThreadId(bot, to, undefined) }
 }
 
-function updateIgnoreReason({ bot }: UpdateContext, message: TelegramMessage, event: Event): string | undefined {
+function findTelegramIgnoreReason({ bot }: UpdateContext, message: TelegramMessage, event: Event): string | undefined {
   if (message.from?.id === bot.id || message.sender_business_bot?.id === bot.id) return 'own_message'
   if (message.is_automatic_forward === true) return 'automatic_forward'
   // Anonymous admins and channels write through placeholder bots; their sender_chat is the author.
@@ -111,7 +111,7 @@ function telegramInboundMessage(
     chat: message.chat,
     author,
     messageId: message.message_id,
-    addressed: chooseAddressedBy(bot, message, command !== undefined),
+    addressed: classifyBotAddressing(bot, message, command !== undefined),
     mentions: telegramMentions(bot, message),
     event,
     ...(event === 'edit' ? { targetId: originalId } : {}),
@@ -160,7 +160,11 @@ function readCommandFromLink({ chat }: TelegramMessage, command: Command | undef
   return code === undefined ? { name, args } : { name: 'pair', args: code }
 }
 
-function chooseAddressedBy(bot: BotFacts, message: TelegramMessage, isCommand: boolean): ChannelContext['addressed'] {
+function classifyBotAddressing(
+  bot: BotFacts,
+  message: TelegramMessage,
+  isCommand: boolean,
+): ChannelContext['addressed'] {
   if (isCommand) return 'command'
   if (message.chat.type === 'private' || directTopicId(message) !== undefined) return 'dm'
   if (message.guest_query_id !== undefined) return 'mention'
@@ -209,7 +213,7 @@ const maxContext = 500
 
 /** Empty: nothing was said. */
 function telegramMessageParts(bot: BotFacts, message: TelegramMessage): readonly KnownPart[] {
-  const content = telegramFilePart(message) ?? contentPart(message)
+  const content = telegramFilePart(message) ?? nonTextContentPart(message)
   const words = messageText(message)
   const said = [
     ...(content === undefined ? [] : [content]),
@@ -229,7 +233,7 @@ function quotedContextParts(bot: BotFacts, message: TelegramMessage): readonly K
   const context = quote?.text ?? answered
   // Between two the agent was shown the file when it came.
   const shown = external ?? (chat.type === 'private' || isOurs ? undefined : parent)
-  const file = shown === undefined ? undefined : (telegramFilePart(shown) ?? contentPart(shown))
+  const file = shown === undefined ? undefined : (telegramFilePart(shown) ?? nonTextContentPart(shown))
   const isNamed = quote === undefined && parent !== undefined && (answered !== undefined || file !== undefined)
   return [
     ...(origin === undefined ? [] : [textPart(`[forwarded from ${forwardOriginName(origin)}]`)]),

@@ -117,11 +117,11 @@ function normalizeMembership(
 function ignoredUpdate({ deliveryId, raw }: UpdateContext, fields: Readonly<Record<string, unknown>>): IgnoredEvent {
   const kinds = Object.keys(fields).filter((key) => key !== 'update_id')
   const isNoise = kinds.length > 0 && kinds.every((kind) => noiseFields.has(kind))
-  return { kind: 'ignored', reason: 'unsupported_update', isNoise, deliveryId, ...updateWriter(fields, kinds), raw }
+  return { kind: 'ignored', reason: 'unsupported_update', isNoise, deliveryId, ...subjectOfUpdate(fields, kinds), raw }
 }
 
 /** Whose reaction, membership or payment it is. */
-function updateWriter(
+function subjectOfUpdate(
   raw: Readonly<Record<string, unknown>>,
   kinds: readonly string[],
 ): Partial<Pick<IgnoredEvent, 'subject'>> {

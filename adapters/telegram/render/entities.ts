@@ -24,13 +24,13 @@ export type EntityLimits = {
 export type EntityChunk = { readonly blocks: readonly Block[]; readonly piece: EntityPiece }
 
 export function renderEntities(root: Root, limits: EntityLimits): readonly EntityPiece[] {
-  return entityChunks(root, limits).map(({ piece }) => piece)
+  return chunkTreeIntoEntityPieces(root, limits).map(({ piece }) => piece)
 }
 
 /** Each piece with the blocks it says, for a platform that may take them in another form. */
-export function entityChunks(root: Root, limits: EntityLimits): readonly EntityChunk[] {
+export function chunkTreeIntoEntityPieces(root: Root, limits: EntityLimits): readonly EntityChunk[] {
   const { limit, maxRanges, maxBytes, inert } = limits
-  const pieceOf = rememberLastPiece((blocks) => writeEntityPiece(blocks, inert))
+  const pieceOf = memoizeLastPiece((blocks) => writeEntityPiece(blocks, inert))
   const measurePieceSize = (blocks: readonly Block[]): number => {
     const { text } = pieceOf(blocks)
     // No UTF-16 unit takes more than three bytes.
@@ -50,9 +50,7 @@ function writeEntityPiece(blocks: readonly Block[], inert: RegExp | undefined): 
 }
 
 /** Size and cost are asked of the same blocks, one after the other. */
-function rememberLastPiece(
-  write: (blocks: readonly Block[]) => EntityPiece,
-): (blocks: readonly Block[]) => EntityPiece {
+function memoizeLastPiece(write: (blocks: readonly Block[]) => EntityPiece): (blocks: readonly Block[]) => EntityPiece {
   let last: { readonly blocks: readonly Block[]; readonly piece: EntityPiece } | undefined
   return (blocks) => {
     if (last?.blocks !== blocks) last = { blocks, piece: write(blocks) }
@@ -71,7 +69,7 @@ function draftToPiece(draft: Draft, inert: RegExp | undefined): EntityPiece {
   const lead = draft.text.length - draft.text.trimStart().length
   const text = draft.text.trim()
   const moved = draft.ranges.map((range) => ({ ...range, start: range.start - lead, end: range.end - lead }))
-  const ranges = inert === undefined ? moved : [...moved, ...findInertRanges(text, moved, inert)]
+  const ranges = inert === undefined ? moved : [...moved, ...findRangesToDefuse(text, moved, inert)]
   const holes = ranges.filter(({ type }) => solid.has(type)).toSorted(compareByStart)
   const blockStarts = new Set(ranges.flatMap(({ type, start }) => (type === 'pre' ? [start] : [])))
   const entities = ranges
@@ -91,7 +89,7 @@ function compareByStart(one: Range, other: Range): number {
   return one.start - other.start
 }
 
-function findInertRanges(text: string, ranges: readonly Range[], inert: RegExp): readonly Range[] {
+function findRangesToDefuse(text: string, ranges: readonly Range[], inert: RegExp): readonly Range[] {
   const taken = ranges
     .filter(({ type }) => solid.has(type) || type === 'live' || type === 'link')
     .toSorted(compareByStart)

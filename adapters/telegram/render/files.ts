@@ -24,7 +24,7 @@ type Upload = { readonly kind: FileKind; readonly attachment: string; readonly n
 const maxAlbum = 10
 
 /** The text says nothing about files that are sent; those that cannot be are named in it. */
-export function renderWithFiles(
+export function renderTelegramWithFiles(
   say: TelegramSay,
   reply: NormalizedResponse,
   to: JsonObject,

@@ -18,7 +18,7 @@ import {
 } from '../wire/calls.ts'
 import type { EntityChunk } from './entities.ts'
 import { type RichUse, renderRichMessage } from './rich-message.ts'
-import { renderChunks, renderPieces, textMessageCall } from './text.ts'
+import { renderMessageChunks, renderMessagePieces, textMessageCall } from './text.ts'
 
 type Rendered = { readonly call: TelegramCall; readonly primary: boolean }
 
@@ -34,10 +34,10 @@ export function renderTelegram(
   if (address.reply_to_click !== undefined) return clickAnswerCalls(reply, address, address.reply_to_click)
   // A guest has one answer and no buttons: the words say what to reply.
   if (address.guest_query_id !== undefined)
-    return guestAnswerCalls(renderChunks(replyTree(reply, { mayNotify }), reply.control), address.guest_query_id)
+    return guestAnswerCalls(renderMessageChunks(replyTree(reply, { mayNotify }), reply.control), address.guest_query_id)
   const { reply: said, keyboard, cards } = renderButtons(say, reply)
-  const chunks = keepWordsBesideCards(said, cards).flatMap((words) =>
-    renderChunks(replyTree(words, { mayNotify }), reply.control),
+  const chunks = keepReplyTextBesideButtons(said, cards).flatMap((words) =>
+    renderMessageChunks(replyTree(words, { mayNotify }), reply.control),
   )
   const calls = chunks.map(({ blocks, piece }, index) => {
     const { method, payload } = textMessageCall(piece, address, index === 0)
@@ -54,7 +54,7 @@ export function renderTelegram(
 }
 
 /** What a reply says beside its questions; none where they say it all. */
-function keepWordsBesideCards(reply: NormalizedResponse, cards: readonly Card[]): readonly NormalizedResponse[] {
+function keepReplyTextBesideButtons(reply: NormalizedResponse, cards: readonly Card[]): readonly NormalizedResponse[] {
   if (cards.length === 0) return [reply]
   const isPlain = reply.status === 'completed' || reply.status === 'input_required'
   if (isPlain && reply.parts.every((part) => part.kind === 'tool_call')) return []
@@ -62,7 +62,7 @@ function keepWordsBesideCards(reply: NormalizedResponse, cards: readonly Card[])
 }
 
 function buttonCardCall({ text, keyboard }: Card, address: TelegramReplyTo, isFirst: boolean): TextCall {
-  const [piece = { text: '', entities: [] }] = renderPieces(plainTree(text))
+  const [piece = { text: '', entities: [] }] = renderMessagePieces(plainTree(text))
   const { method, payload } = textMessageCall(piece, address, isFirst)
   return { method, payload: { ...payload, reply_markup: keyboard } }
 }
@@ -103,7 +103,7 @@ function renderButtons(say: TelegramSay, reply: NormalizedResponse): Buttoned {
   const parts = reply.parts.flatMap((part): readonly Part[] => {
     if (!isKnownPart(part) || part.kind !== 'policy') return [part]
     const { policy } = part
-    const card = cards.length < maxCards ? buttonCard(say, policy) : undefined
+    const card = cards.length < maxCards ? approvalButtonCard(say, policy) : undefined
     if (card !== undefined) {
       cards.push(card)
       return []
@@ -119,7 +119,7 @@ function renderButtons(say: TelegramSay, reply: NormalizedResponse): Buttoned {
 }
 
 /** Undefined: it is no question, or has a code that would not come back as it is. */
-function buttonCard(say: TelegramSay, { kind, code, choices, question, message }: Policy): Card | undefined {
+function approvalButtonCard(say: TelegramSay, { kind, code, choices, question, message }: Policy): Card | undefined {
   if (kind !== 'approval_required' || typeof code !== 'string' || !Array.isArray(choices)) return undefined
   const row = (['approve', 'reject'] as const).flatMap((decision) => {
     const value = choices.includes(decision) ? encodeButtonValue(decision, code) : undefined
@@ -150,7 +150,7 @@ const settled: ReadonlySet<unknown> = new Set(['accepted', 'rejected', 'already_
 
 /** Long answers come as a message too: a press is told two hundred characters and no more. */
 function clickAnswerCalls(reply: NormalizedResponse, to: TelegramReplyTo, click: Click): readonly ClickCall[] {
-  const pieces = renderPieces(replyTree(reply), reply.control)
+  const pieces = renderMessagePieces(replyTree(reply), reply.control)
   const words = pieces.map(({ text }) => text).join('\n')
   const isSettled = settled.has(reply.control?.decision)
   const isShort = words.length <= maxToastLength

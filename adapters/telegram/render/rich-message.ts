@@ -39,9 +39,9 @@ function fitsRichLimits(blocks: readonly Block[]): boolean {
 function toRichBlock(block: Block): RichBlock {
   switch (block.type) {
     case 'paragraph':
-      return { type: 'paragraph', text: toRichWords(block.children) }
+      return { type: 'paragraph', text: inlinesToRichText(block.children) }
     case 'heading':
-      return { type: 'heading', size: block.depth, text: toRichWords(block.children) }
+      return { type: 'heading', size: block.depth, text: inlinesToRichText(block.children) }
     case 'code':
       return { type: 'pre', text: block.value, ...(block.lang === undefined ? {} : { language: block.lang }) }
     case 'blockquote':
@@ -75,7 +75,7 @@ function toRichItem(
 function toRichTable({ align, children }: Table): RichBlock {
   const cells = children.map((row, line) =>
     row.children.map((cell, column) => ({
-      text: toRichWords(cell.children),
+      text: inlinesToRichText(cell.children),
       ...(line === 0 ? { is_header: true as const } : {}),
       align: align[column] ?? ('left' as const),
       valign: 'top' as const,
@@ -84,7 +84,7 @@ function toRichTable({ align, children }: Table): RichBlock {
   return { type: 'table', cells, is_bordered: true, is_striped: true }
 }
 
-function toRichWords(nodes: readonly Inline[]): RichWords {
+function inlinesToRichText(nodes: readonly Inline[]): RichWords {
   const written = nodes.map(toRichInline)
   return written.length === 1 && written[0] !== undefined ? written[0] : written
 }
@@ -96,15 +96,15 @@ function toRichInline(node: Inline): RichWords {
     case 'break':
       return '\n'
     case 'strong':
-      return { type: 'bold', text: toRichWords(node.children) }
+      return { type: 'bold', text: inlinesToRichText(node.children) }
     case 'emphasis':
-      return { type: 'italic', text: toRichWords(node.children) }
+      return { type: 'italic', text: inlinesToRichText(node.children) }
     case 'delete':
-      return { type: 'strikethrough', text: toRichWords(node.children) }
+      return { type: 'strikethrough', text: inlinesToRichText(node.children) }
     case 'inlineCode':
       return { type: 'code', text: node.value }
     case 'link':
-      return { type: 'url', text: toRichWords(node.children), url: node.url }
+      return { type: 'url', text: inlinesToRichText(node.children), url: node.url }
     case 'mention':
       return { type: 'mention', text: node.name, username: node.name.replace(/^@/, '') }
     default:

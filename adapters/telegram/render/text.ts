@@ -9,7 +9,7 @@ import {
   type TextCall,
   type TextPayload,
 } from '../wire/calls.ts'
-import { type EntityChunk, type EntityPiece, entityChunks } from './entities.ts'
+import { chunkTreeIntoEntityPieces, type EntityChunk, type EntityPiece } from './entities.ts'
 
 // What Telegram would by itself turn into a notification of a person or a command to tap, and never less than TDLib's own
 // patterns find (test/interop/tdlib).
@@ -29,18 +29,18 @@ const inertInHelp = new RegExp(names, 'gu')
 // The server refuses longer input before it looks at it, and honours about a hundred entities.
 const limits = { limit: maxTextLength, maxRanges: 100, maxBytes: 32_768 }
 
-export function renderPieces(tree: Root, control?: NormalizedResponse['control']): readonly EntityPiece[] {
-  return renderChunks(tree, control).map(({ piece }) => piece)
+export function renderMessagePieces(tree: Root, control?: NormalizedResponse['control']): readonly EntityPiece[] {
+  return renderMessageChunks(tree, control).map(({ piece }) => piece)
 }
 
 /** Each piece with the blocks it says. `control`: they are the gateway's own words. */
-export function renderChunks(tree: Root, control?: NormalizedResponse['control']): readonly EntityChunk[] {
+export function renderMessageChunks(tree: Root, control?: NormalizedResponse['control']): readonly EntityChunk[] {
   const inert = control === undefined ? inertForAgents : control.about === 'help' ? inertInHelp : inertForGateway
-  return entityChunks(tree, { ...limits, inert })
+  return chunkTreeIntoEntityPieces(tree, { ...limits, inert })
 }
 
 /** The words alone, with nothing in them that could be tapped; as long as they were. */
-export function defuseEntities(text: string): string {
+export function defuseMentionsAndCommands(text: string): string {
   return text.replace(tappable, (name) => name.replaceAll('@', '\uff20').replaceAll('/', '\u2044'))
 }
 
@@ -57,7 +57,7 @@ export function textPayload({ text, entities }: EntityPiece, to: TelegramReplyTo
 export function appendLineToText(call: TelegramCall, words: string): TelegramCall {
   if (call.method !== 'sendMessage') return call
   const { payload, rich } = call
-  const [line = { text: '', entities: [] }] = renderPieces(plainTree(words))
+  const [line = { text: '', entities: [] }] = renderMessagePieces(plainTree(words))
   const before = `${payload.text}\n\n`
   const text = before + line.text
   if (text.length > maxTextLength) return { ...call, finishesLive: true }

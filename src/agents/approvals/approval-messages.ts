@@ -32,7 +32,7 @@ export function questionText(action: Asked, form?: CommandForm): Sentence {
 }
 
 /** The same for buttons to stand below: it says nothing about what to reply. */
-function buttonQuestion(action: Asked): Sentence {
+function approvalQuestionForButtons(action: Asked): Sentence {
   return joinSentences([...questionLines(action), ...expiryText(action)])
 }
 
@@ -68,13 +68,13 @@ function durationWords(ms: number): Sentence {
 export function questionPart(action: PendingAction, form?: CommandForm): Extract<KnownPart, { kind: 'policy' }> {
   const { action_id, summary, expires_at } = action
   const choices = ['approve', 'reject']
-  const words = { message: questionText(action, form), question: buttonQuestion(action) }
+  const words = { message: questionText(action, form), question: approvalQuestionForButtons(action) }
   const policy = { kind: 'approval_required', ...words, action_id, code: approvalCode(action_id) }
   return { kind: 'policy', policy: { ...policy, summary, expires_at, choices } }
 }
 
 /** The reply of a run that waits, with what it waits for as data: a function says its question in words only. */
-export function addQuestionParts(reply: NormalizedResponse, actions: readonly Asked[]): NormalizedResponse {
+export function addApprovalAsksToReply(reply: NormalizedResponse, actions: readonly Asked[]): NormalizedResponse {
   const inParts = new Set(
     reply.parts.flatMap((part) => (isKnownPart(part) && part.kind === 'policy' ? [part.policy['action_id']] : [])),
   )
@@ -132,7 +132,7 @@ function previewValueLines(preview: Json): readonly string[] {
   const entries = Object.entries(preview)
   const lines = entries
     .slice(0, maxValues)
-    .map(([key, value]) => `- ${previewLine(key)}: ${formatValueOnOneLine(value)}`)
+    .map(([key, value]) => `- ${shortenToOneLine(key)}: ${formatValueOnOneLine(value)}`)
   return entries.length > maxValues
     ? [...lines, say('approval.more_values', { count: entries.length - maxValues })]
     : lines
@@ -140,10 +140,10 @@ function previewValueLines(preview: Json): readonly string[] {
 
 /** The values are a model's: they must not look like further lines of the question. */
 function formatValueOnOneLine(value: unknown): string {
-  return previewLine(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
+  return shortenToOneLine(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
 }
 
-function previewLine(text: string): string {
+function shortenToOneLine(text: string): string {
   const line = text.replace(/\s+/g, ' ').trim()
   return line.length > maxValueLength ? `${line.slice(0, maxValueLength).toWellFormed()}…` : line
 }

@@ -53,10 +53,10 @@ export function readPendingAction(input: unknown): PendingAction {
     resolver: readOptionalActionText(input, 'resolver'),
     resolution_result: readJsonField(input, 'resolution_result', null),
     resolution_error: readOptionalActionText(input, 'resolution_error'),
-    resolution_metadata: readActionMap(input, 'resolution_metadata'),
-    metadata: readActionMap(input, 'metadata'),
+    resolution_metadata: readActionObjectField(input, 'resolution_metadata'),
+    metadata: readActionObjectField(input, 'metadata'),
   }
-  requireResolution(action)
+  requireResolverAndResolvedAt(action)
   return action
 }
 
@@ -88,7 +88,7 @@ function redactInput(input: Json): unknown {
 }
 
 /** A decision has a time and a decider; an expiry has a time only. */
-function requireResolution({ status, resolved_at, resolver }: PendingAction): void {
+function requireResolverAndResolvedAt({ status, resolved_at, resolver }: PendingAction): void {
   if (status === 'pending') return
   if (resolved_at === null) throw invalidPendingAction(`resolved_at is required when the status is ${status}`)
   if (status !== 'expired' && resolver === null)
@@ -119,7 +119,7 @@ function readJsonField(input: Fields, key: string, otherwise: Json): Json {
   return value
 }
 
-function readActionMap(input: Fields, key: string): JsonObject {
+function readActionObjectField(input: Fields, key: string): JsonObject {
   const value = ownField(input, key)
   // An empty list is how some writers spell an empty map.
   if (value === undefined || (Array.isArray(value) && value.length === 0)) return {}

@@ -45,7 +45,7 @@ export function approversProblem(by: unknown): string | undefined {
   if (unknown !== undefined) return `by.${unknown} is not known; use requester, principals, role or assurance`
   const { requester, principals, role, assurance } = by
   if (requester !== undefined && typeof requester !== 'boolean') return 'by.requester must be true or false'
-  if (principals !== undefined && !areSubjects(principals))
+  if (principals !== undefined && !isListOfSubjects(principals))
     return `by.principals must be a list of 1 to ${maxPrincipals} subjects, such as space:T123/U456`
   if (role !== undefined && !(approverRoles as readonly unknown[]).includes(role))
     return `by.role must be one of ${approverRoles.join(', ')}`
@@ -82,7 +82,7 @@ export function describeApprovers(by: Resolvers): Sentence {
   return joinSentences(who, ', ')
 }
 
-function areSubjects(value: unknown): boolean {
+function isListOfSubjects(value: unknown): boolean {
   if (!Array.isArray(value) || value.length === 0 || value.length > maxPrincipals) return false
   return value.every((subject) => typeof subject === 'string' && subject.includes(':') && subject.length <= 512)
 }

@@ -7,7 +7,7 @@ import type { Fields } from '../../lib/json-value.ts'
 import { normalizeMessage } from '../messages.ts'
 import type { LoopRecord } from './events.ts'
 import {
-  observeTools,
+  summarizeToolCalls,
   type ToolAudit,
   type ToolEvent,
   type ToolExecution,
@@ -49,14 +49,14 @@ export type ConversationResult = {
 export function normalizeResult(input: Fields): ConversationResult {
   if ((input['schema'] ?? resultSchemaId) !== resultSchemaId) throw invalidConversationResult('schema', 'is not ours')
   if ((input['version'] ?? 1) !== 1) throw invalidConversationResult('version', 'must be 1')
-  const executions = readResultList(input, 'tool_execution_results').map(requireExecution)
+  const executions = readResultList(input, 'tool_execution_results').map(requireToolExecution)
   const toolEvents = readResultList(input, 'tool_events').map(requireToolEvent)
-  const audits = readResultList(input, 'tool_audit_events').map(requireAudit)
-  requireOptionalField(input, 'status', isNonEmptyText)
-  requireOptionalField(input, 'budget', isNonEmptyText)
-  requireOptionalField(input, 'completed', (value) => typeof value === 'boolean')
+  const audits = readResultList(input, 'tool_audit_events').map(requireToolAudit)
+  checkOptionalFieldType(input, 'status', isNonEmptyText)
+  checkOptionalFieldType(input, 'budget', isNonEmptyText)
+  checkOptionalFieldType(input, 'completed', (value) => typeof value === 'boolean')
   for (const key of ['stalled', 'approval_required', 'runtime_tool_pending', 'interrupted', 'metadata'])
-    requireOptionalField(input, key, isObjectRecord)
+    checkOptionalFieldType(input, key, isObjectRecord)
   const outcome = readRunOutcome(input)
   return {
     ...input,
@@ -74,7 +74,7 @@ export function normalizeResult(input: Fields): ConversationResult {
     request_metadata: isObjectRecord(input['request_metadata']) ? input['request_metadata'] : {},
     ...readResultFailure(input),
     ...readOutputDiagnostics(input),
-    tool_observability: observeTools(toolEvents, executions),
+    tool_observability: summarizeToolCalls(toolEvents, executions),
     run_outcome: outcome,
   }
 }
@@ -97,9 +97,9 @@ function readResultMessages(input: Fields): readonly Envelope[] {
   return messages.map((message) => normalizeMessage(message))
 }
 
-function requireExecution(entry: unknown, index: number): ToolExecution {
+function requireToolExecution(entry: unknown, index: number): ToolExecution {
   const at = `tool_execution_results[${index}]`
-  const given = requireFields(entry, at)
+  const given = requireObjectAt(entry, at)
   requireText(given, 'tool_name', at)
   for (const key of ['result', 'parameters'])
     if (!isObjectRecord(given[key])) throw invalidConversationResult(`${at}.${key}`, 'must be a map')
@@ -110,15 +110,15 @@ function requireExecution(entry: unknown, index: number): ToolExecution {
 
 function requireToolEvent(entry: unknown, index: number): ToolEvent {
   const at = `tool_events[${index}]`
-  const given = requireFields(entry, at)
+  const given = requireObjectAt(entry, at)
   for (const key of ['type', 'tool_name', 'tool_call_id']) requireText(given, key, at)
   requireInteger(given, 'turn_count', at)
   return given as unknown as ToolEvent
 }
 
-function requireAudit(entry: unknown, index: number): ToolAudit {
+function requireToolAudit(entry: unknown, index: number): ToolAudit {
   const at = `tool_audit_events[${index}]`
-  const given = requireFields(entry, at)
+  const given = requireObjectAt(entry, at)
   for (const key of ['type', 'tool_name', 'tool_call_id', 'parameters_sha256', 'result_sha256'])
     requireText(given, key, at)
   for (const key of ['schema_version', 'turn_count']) requireInteger(given, key, at)
@@ -128,7 +128,7 @@ function requireAudit(entry: unknown, index: number): ToolAudit {
 
 function readResultFailure(input: Fields): { failure?: Fields } {
   if (input['failure'] === undefined) return {}
-  const failure = requireFields(input['failure'], 'failure')
+  const failure = requireObjectAt(input['failure'], 'failure')
   for (const key of ['type', 'message']) requireText(failure, key, 'failure')
   return { failure }
 }
@@ -149,11 +149,11 @@ function readResultList(input: Fields, key: string): readonly unknown[] {
   return value
 }
 
-function requireOptionalField(input: Fields, key: string, is: (value: unknown) => boolean): void {
+function checkOptionalFieldType(input: Fields, key: string, is: (value: unknown) => boolean): void {
   if (input[key] !== undefined && !is(input[key])) throw invalidConversationResult(key, 'has the wrong type')
 }
 
-function requireFields(value: unknown, at: string): Fields {
+function requireObjectAt(value: unknown, at: string): Fields {
   if (!isObjectRecord(value)) throw invalidConversationResult(at, 'must be a map')
   return value
 }
@@ -230,8 +230,8 @@ const carriedOver = new Map<unknown, OutcomeStatus>([
 const retryableStatuses: ReadonlySet<OutcomeStatus> = new Set(['budget_exceeded', 'failed', 'contention'])
 
 function readRunOutcome(source: OutcomeSource): RunOutcome {
-  const given = outcomeFields(source.run_outcome)
-  const failure = outcomeFields(source.failure)
+  const given = outcomeFieldsOrEmpty(source.run_outcome)
+  const failure = outcomeFieldsOrEmpty(source.failure)
   const status = outcomeStatus(given['status'], source)
   const stopReason = textOrDefault(given['stop_reason'], outcomeStopReason(status, source))
   const hasFailure = Object.keys(failure).length > 0
@@ -272,7 +272,7 @@ function flagOrDefault(value: unknown, otherwise: boolean): boolean {
   return typeof value === 'boolean' ? value : otherwise
 }
 
-function outcomeFields(value: unknown): Fields {
+function outcomeFieldsOrEmpty(value: unknown): Fields {
   return isOutcomeRecord(value) ? value : {}
 }
 

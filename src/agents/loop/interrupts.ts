@@ -2,7 +2,7 @@
 
 import { GatewayError } from '../../lib/errors.ts'
 import type { Fields } from '../../lib/json-value.ts'
-import { normalizeMessage, textLine } from '../messages.ts'
+import { normalizeMessage, textEnvelope } from '../messages.ts'
 import type { LoopOptions } from './options.ts'
 import { type RunState, recordLoopEvent, stopRun } from './run-state.ts'
 
@@ -23,7 +23,7 @@ export function markRunCancelled(state: RunState, options: Pick<LoopOptions, 'ru
     run_id: options.runId,
     session_id: options.sessionId,
   }
-  applyInterrupt(state, textLine('user', 'The run was cancelled.', metadata), 'cancel')
+  applyInterrupt(state, textEnvelope('user', 'The run was cancelled.', metadata), 'cancel')
 }
 
 /** True: there is something new to answer. */

@@ -2,7 +2,7 @@
 import type { Envelope } from '../../contract/gateway-events.ts'
 import type { Fields } from '../../lib/json-value.ts'
 import type { Model, ModelRequest, ModelTurn, StructuredOutputRequest } from '../models/model.ts'
-import type { createFailureGuard, createRepeatedCallGuard } from '../tools/call-guards.ts'
+import type { createRepeatedCallGuard, createRepeatedFailureGuard } from '../tools/call-guards.ts'
 import type { ToolDeclaration, ToolRunner } from '../tools/tool.ts'
 import type { BudgetLimit, SharedBudgets } from './budget.ts'
 import type { ConversationResult } from './conversation-result.ts'
@@ -56,7 +56,7 @@ export type LoopOptions = {
   readonly completionPolicy?: CompletionPolicy
   readonly completionGate?: CompletionGate
   readonly spinGuard?: ReturnType<typeof createRepeatedCallGuard>
-  readonly failureGuard?: ReturnType<typeof createFailureGuard>
+  readonly failureGuard?: ReturnType<typeof createRepeatedFailureGuard>
   readonly compact?: CompactView
   readonly interruptSource?: InterruptSource
   /** Who the run belongs to: asked before it begins, whether it was cancelled before every turn, and told how it ended. */

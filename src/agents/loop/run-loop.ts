@@ -4,7 +4,7 @@
 import type { Envelope } from '../../contract/gateway-events.ts'
 import { GatewayError, isGatewayError } from '../../lib/errors.ts'
 import type { Fields } from '../../lib/json-value.ts'
-import { moveCallsBesideResults, normalizeMessages, pruneOrphans, textLine } from '../messages.ts'
+import { moveCallsBesideResults, normalizeMessages, removeOrphanToolLines, textEnvelope } from '../messages.ts'
 import type { ModelRequest, ModelTurn } from '../models/model.ts'
 import { declarationForModel } from '../tools/parameters.ts'
 import { type Budget, createSharedBudgets } from './budget.ts'
@@ -12,7 +12,7 @@ import { addUsage, type ConversationResult, normalizeResult } from './conversati
 import { applyPendingInterrupt, markRunCancelled, stopIfCancelled } from './interrupts.ts'
 import type { LoopOptions } from './options.ts'
 import {
-  callWithParametersKey,
+  callIdAndParametersKey,
   createRunState,
   isPaused,
   markBudgetExceeded,
@@ -34,9 +34,9 @@ const spineCodes: ReadonlySet<string> = new Set([
 ])
 
 export async function runLoop(input: readonly unknown[], options: LoopOptions): Promise<ConversationResult> {
-  refuseContradictoryOptions(options)
+  refuseStructuredOutputWithTools(options)
   const state = createRunState(normalizeMessages(input), options)
-  reportDeclarations(state, options)
+  reportRejectedToolDeclarations(state, options)
   options.onBudgets?.(createSharedBudgets(state, options.budgets ?? [], () => void updateTimeBudget(state, options)))
   const refusal = await options.runControl?.start()
   if (refusal !== undefined) {
@@ -89,7 +89,7 @@ function thrownToFailure(error: unknown): { type: string; message: string; code?
   return { type: error.name, message: error.message }
 }
 
-function refuseContradictoryOptions({ structuredOutput, tools, onDelta }: LoopOptions): void {
+function refuseStructuredOutputWithTools({ structuredOutput, tools, onDelta }: LoopOptions): void {
   const isMixed = (tools?.declarations.size ?? 0) > 0 || onDelta !== undefined
   if (structuredOutput === undefined || !isMixed) return
   throw new GatewayError(
@@ -98,7 +98,7 @@ function refuseContradictoryOptions({ structuredOutput, tools, onDelta }: LoopOp
   )
 }
 
-function reportDeclarations(state: RunState, { tools }: LoopOptions): void {
+function reportRejectedToolDeclarations(state: RunState, { tools }: LoopOptions): void {
   if (tools === undefined || tools.rejected.length === 0) return
   const rejected = { rejected: tools.rejected, rejected_count: tools.rejected.length }
   state.emit('tool_declarations_rejected', { ...rejected, accepted_count: tools.declarations.size })
@@ -206,7 +206,7 @@ async function takeModelTurn(state: RunState, options: LoopOptions): Promise<boo
   const isResumed = state.waiting.length > 0
   if (!isResumed) state.turn += 1
   const context = { ...options.context, turn: state.turn }
-  const turn = isResumed ? resumedCallsTurn(state) : await askModel(state, options, context)
+  const turn = isResumed ? createTurnFromWaitingCalls(state) : await askModel(state, options, context)
   if (turn === undefined) return false
   const wish = await runRequestedCalls(state, options, turn, context)
   if (isRunFinished(state)) return false
@@ -233,7 +233,7 @@ function isRunFinished(state: RunState): boolean {
 }
 
 /** The calls a paused run left behind, as if the model had just asked for them. */
-function resumedCallsTurn(state: RunState): ModelTurn {
+function createTurnFromWaitingCalls(state: RunState): ModelTurn {
   return { tool_calls: state.waiting }
 }
 
@@ -273,7 +273,7 @@ async function modelRequest(state: RunState, options: LoopOptions, context: Fiel
   return {
     // A call whose result never came, or came after other words, would be refused by every provider.
     messages: moveCallsBesideResults(
-      pruneOrphans(restoreRawParameters(state, view?.messages ?? state.messages)).messages,
+      removeOrphanToolLines(restoreRawParameters(state, view?.messages ?? state.messages)).messages,
     ),
     tools: [...(options.tools?.declarations.values() ?? [])].map(declarationForModel),
     ...(options.system === undefined ? {} : { system: options.system }),
@@ -292,7 +292,7 @@ async function modelRequest(state: RunState, options: LoopOptions, context: Fiel
 /** The model sees its own arguments as it wrote them; no other reader does. */
 function restoreRawParameters(state: RunState, messages: readonly Envelope[]): readonly Envelope[] {
   return messages.map((message) => {
-    const raw = message.type === 'tool_call' && state.rawParameters.get(callWithParametersKey(message.metadata))
+    const raw = message.type === 'tool_call' && state.rawParameters.get(callIdAndParametersKey(message.metadata))
     return raw ? { ...message, payload: { ...message.payload, parameters: raw } } : message
   })
 }
@@ -323,27 +323,27 @@ async function runRequestedCalls(
   appendTurnOutput(state, turn)
   // A paused call gets its result also when its tools are gone meanwhile.
   const hasTools = tools !== undefined && (tools.declarations.size > 0 || state.announced !== undefined)
-  if (!hasTools || !Array.isArray(calls)) return addContinuations(state, turn) ? 'may' : 'none'
+  if (!hasTools || !Array.isArray(calls)) return appendContinuationMessages(state, turn) ? 'may' : 'none'
   await runToolBatch(state, options, tools, calls, context)
-  const hasMore = addContinuations(state, turn)
+  const hasMore = appendContinuationMessages(state, turn)
   const stalled = options.spinGuard?.stalled()
   if (stalled !== undefined) {
     state.emit('loop_stalled', { ...stalled, turn: state.turn })
     stopRun(state, { status: 'stalled', fields: { stalled: { ...stalled, turn: state.turn } } })
   }
   if (isRunFinished(state) || calls.length > 0 || hasMore) return 'may'
-  return isCompletionBlocked(state, options) ? 'must' : 'none'
+  return blockCompletionIfGated(state, options) ? 'must' : 'none'
 }
 
 /** A run that wants to end before what its rules demand gets one more turn, within its budget. */
-function isCompletionBlocked(state: RunState, options: LoopOptions): boolean {
+function blockCompletionIfGated(state: RunState, options: LoopOptions): boolean {
   const blocked = options.completionGate?.(state.messages)
   if (blocked === undefined) {
     state.isComplete = true
     return false
   }
   const text = `COMPLETION BLOCKED: ${String(blocked['message'] ?? 'required tools have not been used yet.')}`
-  state.messages.push(textLine('user', text, { type: 'tool_call_gate_completion_blocked', hidden: true }))
+  state.messages.push(textEnvelope('user', text, { type: 'tool_call_gate_completion_blocked', hidden: true }))
   recordLoopEvent(state, 'tool_call_gate_completion_blocked', { ...blocked, turn: state.turn })
   return true
 }
@@ -353,7 +353,7 @@ function appendTurnOutput(state: RunState, turn: ModelTurn): void {
   if (turn.messages !== undefined) state.messages.splice(0, state.messages.length, ...normalizeMessages(turn.messages))
   const { content } = turn
   if (typeof content === 'string' && content !== '' && !isTextAlreadyInTranscript(state, content))
-    state.messages.push(textLine('assistant', content))
+    state.messages.push(textEnvelope('assistant', content))
 }
 
 function isTextAlreadyInTranscript(state: RunState, content: string): boolean {
@@ -361,7 +361,7 @@ function isTextAlreadyInTranscript(state: RunState, content: string): boolean {
   return last?.role === 'assistant' && last.content === content && state.messages.length > state.turnStart
 }
 
-function addContinuations(state: RunState, turn: ModelTurn): boolean {
+function appendContinuationMessages(state: RunState, turn: ModelTurn): boolean {
   const more = normalizeMessages(turn.continuation_messages ?? [])
   for (const message of more) {
     state.messages.push(message)

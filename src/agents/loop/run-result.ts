@@ -52,16 +52,16 @@ export function readRunResult(input: Fields): RunResult {
     version: 1,
     run_id: trimmedText(input['run_id']) ?? '',
     status: readRunStatus(input['status']),
-    outputs: readFieldMap(input['outputs'] ?? input['output']),
-    artifact_refs: readFieldMaps(input['artifact_refs']).map(trimReferenceTexts).filter(hasAnyField),
-    evidence_refs: readFieldMaps(input['evidence_refs']).map(trimReferenceTexts).filter(hasAnyField),
-    logs: readFieldMaps(input['logs']),
-    replay: readFieldMap(input['replay']),
-    provenance: readFieldMap(input['provenance']),
+    outputs: toJsonObjectOrEmpty(input['outputs'] ?? input['output']),
+    artifact_refs: toJsonObjectList(input['artifact_refs']).map(trimReferenceTexts).filter(hasAnyField),
+    evidence_refs: toJsonObjectList(input['evidence_refs']).map(trimReferenceTexts).filter(hasAnyField),
+    logs: toJsonObjectList(input['logs']),
+    replay: toJsonObjectOrEmpty(input['replay']),
+    provenance: toJsonObjectOrEmpty(input['provenance']),
     timestamps: readTimestamps(input),
-    error: readFieldMap(input['error']),
-    cancellation: readFieldMap(input['cancellation']),
-    metadata: readFieldMap(input['metadata']),
+    error: toJsonObjectOrEmpty(input['error']),
+    cancellation: toJsonObjectOrEmpty(input['cancellation']),
+    metadata: toJsonObjectOrEmpty(input['metadata']),
   }
 }
 
@@ -86,10 +86,10 @@ function hasAnyField(ref: Fields): boolean {
   return Object.keys(ref).length > 0
 }
 
-function readFieldMaps(value: unknown): readonly Fields[] {
-  return Array.isArray(value) ? value.filter(isPlainObject).map(readFieldMap) : []
+function toJsonObjectList(value: unknown): readonly Fields[] {
+  return Array.isArray(value) ? value.filter(isPlainObject).map(toJsonObjectOrEmpty) : []
 }
 
-function readFieldMap(value: unknown): Fields {
+function toJsonObjectOrEmpty(value: unknown): Fields {
   return asFields(toJson(value))
 }

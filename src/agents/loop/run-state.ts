@@ -39,7 +39,7 @@ export type RunState = {
   readonly toolEvents: ToolEvent[]
   readonly records: LoopRecord[]
   readonly diagnostics: Fields[]
-  /** What the model itself wrote, by `callWithParametersKey`, for its own eyes: the transcript holds the redacted form. */
+  /** What the model itself wrote, by `callIdAndParametersKey`, for its own eyes: the transcript holds the redacted form. */
   readonly rawParameters: Map<string, Fields>
   readonly budgets: ReadonlyMap<string, Budget>
   readonly within: SharedBudgets | undefined
@@ -105,7 +105,7 @@ function countTokensBeforeResume(resumeFrom: ResumePoint | undefined): number {
 }
 
 /** Some providers count their calls anew in every answer: the id alone would give an earlier call the later arguments. */
-export function callWithParametersKey(metadata: Fields): string {
+export function callIdAndParametersKey(metadata: Fields): string {
   return `${metadata['tool_call_id']} ${metadata['parameters_sha256']}`
 }
 

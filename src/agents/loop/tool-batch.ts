@@ -5,13 +5,13 @@ import type { Envelope } from '../../contract/gateway-events.ts'
 import { isGatewayError } from '../../lib/errors.ts'
 import { toJson } from '../../lib/index.ts'
 import type { Fields } from '../../lib/json-value.ts'
-import { textLine, toolCallLine, toolResultLine } from '../messages.ts'
+import { textEnvelope, toolCallLine, toolResultLine } from '../messages.ts'
 import { redactParameters } from '../tools/redact.ts'
 import type { CallEnd, ReadyCall, RequestedCall, ToolDeclaration, ToolResult, ToolRunner } from '../tools/tool.ts'
 import { declaredNameField, readDeclaredName } from '../tools/tool-names.ts'
 import { markRunCancelled, stopIfCancelled } from './interrupts.ts'
 import type { LoopOptions } from './options.ts'
-import { callWithParametersKey, isPaused, type RunState, recordLoopEvent, spendBudget, stopRun } from './run-state.ts'
+import { callIdAndParametersKey, isPaused, type RunState, recordLoopEvent, spendBudget, stopRun } from './run-state.ts'
 import { createToolAudit } from './tool-records.ts'
 
 type Batch = {
@@ -55,8 +55,8 @@ async function runBatchCall(batch: Batch, call: RequestedCall, id: string): Prom
   const { state, options, desk, context } = batch
   const ready = await desk.ready(call, id, context)
   await options.spinGuard?.record(ready.tool_name, ready.prepared?.parameters ?? call.parameters)
-  announceCall(state, ready)
-  const end = await undefinedIfRunCancelled(
+  recordCallStart(state, ready)
+  const end = await ignoreRunCancelled(
     desk.run(ready, {
       turn: state.turn,
       context,
@@ -75,14 +75,14 @@ async function runBatchCall(batch: Batch, call: RequestedCall, id: string): Prom
     case 'pending':
       return pauseForClient(state, ready, end)
     case 'approval':
-      return askApproval(state, ready, end)
+      return pauseForApproval(state, ready, end)
     case 'result':
-      return settleCall(batch, ready, end)
+      return recordCallEnd(batch, ready, end)
   }
 }
 
 /** Undefined: the run was stopped before this call began. */
-async function undefinedIfRunCancelled(call: Promise<CallEnd>): Promise<CallEnd | undefined> {
+async function ignoreRunCancelled(call: Promise<CallEnd>): Promise<CallEnd | undefined> {
   try {
     return await call
   } catch (error) {
@@ -99,9 +99,9 @@ function recordSkippedCall(state: RunState, ready: ReadyCall): void {
 }
 
 /** A call that was announced before the run paused has its transcript line already; its events belong to each run. */
-function announceCall(state: RunState, ready: ReadyCall): void {
+function recordCallStart(state: RunState, ready: ReadyCall): void {
   const { tool_name, id, redacted, parameters_sha256 } = ready
-  state.rawParameters.set(callWithParametersKey({ tool_call_id: id, parameters_sha256 }), ready.asked.parameters)
+  state.rawParameters.set(callIdAndParametersKey({ tool_call_id: id, parameters_sha256 }), ready.asked.parameters)
   const facts = { parameters: redacted, parameters_sha256, parameters_redacted: true }
   const own = declaredNameField(ready.declaration)
   state.emit('tool_call', { turn: state.turn, tool_name, tool_call_id: id, ...own, ...facts })
@@ -117,7 +117,7 @@ function announceCall(state: RunState, ready: ReadyCall): void {
   state.announced = undefined
   if (isAnnounced) {
     // The line of a resumed call is made anew, without a hash of what its bindings made of it.
-    state.rawParameters.set(callWithParametersKey({ tool_call_id: id }), ready.asked.parameters)
+    state.rawParameters.set(callIdAndParametersKey({ tool_call_id: id }), ready.asked.parameters)
     return
   }
   const alias = ready.asked.name === tool_name ? {} : { provider_tool_name: ready.asked.name }
@@ -141,7 +141,7 @@ function pauseForClient(state: RunState, ready: ReadyCall, { request }: CallEnd 
   return false
 }
 
-function askApproval(state: RunState, ready: ReadyCall, end: CallEnd & { kind: 'approval' }): false {
+function pauseForApproval(state: RunState, ready: ReadyCall, end: CallEnd & { kind: 'approval' }): false {
   const envelope = { ...end.envelope, metadata: { ...end.envelope.metadata, tool_call_id: ready.id } }
   state.messages.push(envelope)
   const facts = { turn: state.turn, tool_name: ready.tool_name, tool_call_id: ready.id, action_id: end.actionId }
@@ -150,7 +150,7 @@ function askApproval(state: RunState, ready: ReadyCall, end: CallEnd & { kind: '
   return false
 }
 
-async function settleCall(batch: Batch, ready: ReadyCall, end: CallEnd & { kind: 'result' }): Promise<boolean> {
+async function recordCallEnd(batch: Batch, ready: ReadyCall, end: CallEnd & { kind: 'result' }): Promise<boolean> {
   const { state } = batch
   const { result } = end
   const at = { turn: state.turn, tool_name: ready.tool_name, tool_call_id: ready.id }
@@ -168,13 +168,13 @@ async function settleCall(batch: Batch, ready: ReadyCall, end: CallEnd & { kind:
     metadata: { rejected: end.isRejected },
   })
   await recordCallResult(batch, ready, end)
-  await noteFailure(batch, ready, result)
+  await warnOfRepeatedFailure(batch, ready, result)
   if (spendBudget(state, 'tool_calls') || spendBudget(state, `tool_calls_${ready.tool_name}`)) return false
   if (end.isComplete) {
     state.isComplete = true
     return false
   }
-  await consultPolicy(batch, ready, result)
+  await askCompletionPolicy(batch, ready, result)
   return true
 }
 
@@ -210,16 +210,20 @@ async function recordCallResult({ state, results }: Batch, ready: ReadyCall, end
   state.messages.push(toolResultLine(content, ready.tool_name, { ...result }, { tool_call_id: ready.id }))
 }
 
-async function noteFailure({ state, options, notes }: Batch, ready: ReadyCall, result: Fields): Promise<void> {
+async function warnOfRepeatedFailure(
+  { state, options, notes }: Batch,
+  ready: ReadyCall,
+  result: Fields,
+): Promise<void> {
   if (result['success'] === true) return options.failureGuard?.succeeded()
   const facts = await options.failureGuard?.failed(ready.tool_name, ready.asked.parameters, result)
   if (facts === undefined) return
   const message = String(facts['message'] ?? '')
-  notes.push(textLine('user', message, { type: 'identical_failure_nudge', hidden: true }))
+  notes.push(textEnvelope('user', message, { type: 'identical_failure_nudge', hidden: true }))
   state.emit('identical_failure_nudged', { ...facts, turn: state.turn })
 }
 
-async function consultPolicy(batch: Batch, ready: ReadyCall, result: Fields): Promise<void> {
+async function askCompletionPolicy(batch: Batch, ready: ReadyCall, result: Fields): Promise<void> {
   const { state, options, context } = batch
   const decision = await options.completionPolicy?.(ready.tool_name, ready.declaration, result, context, state.turn)
   if (decision === undefined) return
@@ -229,7 +233,7 @@ async function consultPolicy(batch: Batch, ready: ReadyCall, result: Fields): Pr
     batch.isCompleteByPolicy = true
   } else if (!batch.isCompleteByPolicy && decision.message.trim() !== '') {
     const metadata = { type: 'completion_policy_continue', completion_policy_context: decision.context, hidden: true }
-    batch.notes.push(textLine('user', decision.message, metadata))
+    batch.notes.push(textEnvelope('user', decision.message, metadata))
     recordLoopEvent(state, 'completion_policy_continue', facts)
   }
 }

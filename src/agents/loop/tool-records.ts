@@ -58,20 +58,23 @@ export type ToolObservability = { readonly version: 1; readonly calls: readonly 
 const failed = { code: 'agents_api_tool_execution_failed', message: 'Tool execution failed.' } as const
 const rejected = { code: 'agents_api_tool_call_rejected', message: 'Tool call was rejected.' } as const
 
-export function observeTools(events: readonly ToolEvent[], executions: readonly ToolExecution[]): ToolObservability {
+export function summarizeToolCalls(
+  events: readonly ToolEvent[],
+  executions: readonly ToolExecution[],
+): ToolObservability {
   const ends = [...events.filter((event) => event.type !== 'tool_call')]
   const done = [...executions]
   const calls = events
     .filter((event) => event.type === 'tool_call')
     .map((event, index) => {
-      const end = takeFirstFitting(ends, (each) => each.tool_call_id === event.tool_call_id)
-      const execution = takeFirstFitting(done, (each) => each.tool_call_id === event.tool_call_id)
-      return observeCall(index + 1, event, end, execution)
+      const end = takeFirstMatch(ends, (each) => each.tool_call_id === event.tool_call_id)
+      const execution = takeFirstMatch(done, (each) => each.tool_call_id === event.tool_call_id)
+      return summarizeToolCall(index + 1, event, end, execution)
     })
   return { version: 1, calls }
 }
 
-function observeCall(
+function summarizeToolCall(
   sequence: number,
   event: ToolEvent,
   end: ToolEvent | undefined,
@@ -106,7 +109,7 @@ function describeJsonShape(value: unknown): Fields {
 }
 
 /** The first that fits, and only once: call ids may repeat. */
-function takeFirstFitting<T>(list: T[], fits: (item: T) => boolean): T | undefined {
+function takeFirstMatch<T>(list: T[], fits: (item: T) => boolean): T | undefined {
   const index = list.findIndex(fits)
   return index === -1 ? undefined : list.splice(index, 1)[0]
 }
@@ -150,7 +153,7 @@ export async function createToolAudit(audited: AuditedCall): Promise<ToolAudit> 
 export type HashedParameters = { readonly redacted: Fields; readonly parameters_sha256: string }
 
 /** Parameters as events, transcripts and audits carry them. */
-export async function hashedParameters(parameters: Fields, declared?: Sensitivity): Promise<HashedParameters> {
+export async function redactAndHashParameters(parameters: Fields, declared?: Sensitivity): Promise<HashedParameters> {
   const redacted = redactParameters(parameters, declared)
   return { redacted, parameters_sha256: await sha256OfJson(redacted) }
 }

@@ -102,12 +102,12 @@ export function readMcpServers(agent: string, given: unknown): readonly McpServe
 }
 
 function readMcpServer(agent: string, entry: unknown, at: string, problems: string[]): readonly McpServer[] {
-  const hasKey = (key: string): boolean => typeof entry === 'object' && entry !== null && key in entry
-  if (hasKey('command') === hasKey('url')) {
+  const hasServerKey = (key: string): boolean => typeof entry === 'object' && entry !== null && key in entry
+  if (hasServerKey('command') === hasServerKey('url')) {
     problems.push(`${at} needs either command (a program) or url (a server)`)
     return []
   }
-  const read = hasKey('command') ? commandSchema.safeParse(entry) : urlSchema.safeParse(entry)
+  const read = hasServerKey('command') ? commandSchema.safeParse(entry) : urlSchema.safeParse(entry)
   if (!read.success) {
     problems.push(...read.error.issues.map(({ path, message }) => `${[at, ...path].join('.')} ${message}`))
     return []

@@ -21,7 +21,7 @@ export type ServerTools = { readonly tools: readonly ServerTool[]; readonly reje
 const maxDescription = 4_000
 const maxNameLength = 128
 
-export function declareTools(server: McpServer, listed: readonly unknown[]): ServerTools {
+export function toToolDeclarations(server: McpServer, listed: readonly unknown[]): ServerTools {
   const tools = new Map<string, ServerTool>()
   const rejected: RejectedDeclaration[] = []
   const spelled = listed.map((entry) => asFields(entry)['name']).filter((name) => typeof name === 'string')
@@ -30,7 +30,9 @@ export function declareTools(server: McpServer, listed: readonly unknown[]): Ser
     const given = asFields(entry)
     const tool = typeof given['name'] === 'string' ? given['name'] : ''
     const name = `${server.name}/${ourNames.get(tool) ?? ''}`
-    const fault = tools.has(name) ? 'duplicate_tool_name: listed twice; the first one stays' : schemaFault(given)
+    const fault = tools.has(name)
+      ? 'duplicate_tool_name: listed twice; the first one stays'
+      : findToolDeclarationFault(given)
     if (fault !== undefined) {
       rejected.push({ name: printableToolName(server, tool), reason: fault })
       continue
@@ -82,7 +84,7 @@ function toDeclarationFields(server: McpServer, given: Fields): Fields {
   return {
     description: description.slice(0, maxDescription),
     parameters,
-    ...readTrustedHints(server, asFields(given['annotations'])),
+    ...readTrustedToolAnnotations(server, asFields(given['annotations'])),
     timeout_ms: mcpToolTimeout(server, name),
   }
 }
@@ -91,7 +93,10 @@ function mcpToolTimeout({ timeoutMs, toolTimeoutsMs }: McpServer, tool: string):
   return Object.hasOwn(toolTimeoutsMs, tool) ? (toolTimeoutsMs[tool] ?? timeoutMs) : timeoutMs
 }
 
-function readTrustedHints({ isTrusted }: McpServer, { readOnlyHint, destructiveHint, idempotentHint }: Fields): Fields {
+function readTrustedToolAnnotations(
+  { isTrusted }: McpServer,
+  { readOnlyHint, destructiveHint, idempotentHint }: Fields,
+): Fields {
   if (!isTrusted) return { write: true }
   // Reading twice is reading once.
   if (readOnlyHint === true) return { write: false, idempotent: true }
@@ -102,19 +107,20 @@ function readTrustedHints({ isTrusted }: McpServer, { readOnlyHint, destructiveH
   }
 }
 
-function schemaFault({ name, inputSchema }: Fields): string | undefined {
+function findToolDeclarationFault({ name, inputSchema }: Fields): string | undefined {
   if (typeof name !== 'string' || name === '') return 'invalid_server_tool_declaration: it has no name'
-  const inputSchemaFault = (what: string): string => `invalid_server_tool_declaration: inputSchema ${what}`
-  if (!isPlainObject(inputSchema)) return inputSchemaFault('must be a JSON schema')
+  const formatInputSchemaFault = (what: string): string => `invalid_server_tool_declaration: inputSchema ${what}`
+  if (!isPlainObject(inputSchema)) return formatInputSchemaFault('must be a JSON schema')
   const { type, properties, required } = inputSchema
-  if (type !== 'object') return inputSchemaFault('must be of type object')
-  if (properties !== undefined && !isPlainObject(properties)) return inputSchemaFault('has properties that are none')
+  if (type !== 'object') return formatInputSchemaFault('must be of type object')
+  if (properties !== undefined && !isPlainObject(properties))
+    return formatInputSchemaFault('has properties that are none')
   const areSchemas = Object.values(asFields(properties)).every(
     (each) => isPlainObject(each) || typeof each === 'boolean',
   )
-  if (!areSchemas) return inputSchemaFault('has a property that is no schema')
+  if (!areSchemas) return formatInputSchemaFault('has a property that is no schema')
   const isList = Array.isArray(required) && required.every((each) => typeof each === 'string')
-  return required === undefined || isList ? undefined : inputSchemaFault('has no list of names in required')
+  return required === undefined || isList ? undefined : formatInputSchemaFault('has no list of names in required')
 }
 
 // A result is data through and through: links are shown and never followed, pictures and sounds are named and left out, and
@@ -162,12 +168,12 @@ function readContentBlock(block: unknown): Fields {
       return {
         type: 'resource',
         ...pickTextFields(resource, ['uri', 'mimeType', 'text']),
-        ...countOmittedBytes(resource['blob']),
+        ...omittedBytesField(resource['blob']),
       }
     }
     case 'image':
     case 'audio':
-      return { type: given['type'], ...pickTextFields(given, ['mimeType']), ...countOmittedBytes(given['data']) }
+      return { type: given['type'], ...pickTextFields(given, ['mimeType']), ...omittedBytesField(given['data']) }
     default:
       return { type: 'unsupported' }
   }
@@ -179,7 +185,7 @@ function pickTextFields(given: Fields, keys: readonly string[]): Fields {
 }
 
 /** Base64 tells a model nothing and fills its context. */
-function countOmittedBytes(data: unknown): Fields {
+function omittedBytesField(data: unknown): Fields {
   return typeof data === 'string' ? { omitted_bytes: Math.floor((data.length * 3) / 4) } : {}
 }
 

@@ -15,7 +15,7 @@ import {
   type SharedSession,
   type SharedSessionDeps,
 } from './mcp-session.ts'
-import { declareTools, readCallResult, type ServerTool, type ServerTools } from './server-tools.ts'
+import { readCallResult, type ServerTool, type ServerTools, toToolDeclarations } from './server-tools.ts'
 
 export type ServerCall = {
   readonly server: McpServer
@@ -180,23 +180,23 @@ function createServerLink(server: McpServer, deps: LinkDeps): ServerLink {
       log.info('mcp_server_available', { ...at, count, ms: Math.round(monotonicMs() - missingSince) })
     told = undefined
   }
-  const scheduleRetry = (ms: number): void => {
+  const scheduleListingRetry = (ms: number): void => {
     clearTimeout(retry)
     if (isOver) return
     const mine = setTimeout(() => {
-      listServerTools().catch(() => {
+      getCachedServerTools().catch(() => {
         // Too early by a moment, or no connection was tried at all: nothing else would try again.
-        if (retry === mine) scheduleRetry(againMs)
+        if (retry === mine) scheduleListingRetry(againMs)
       })
     }, ms)
     retry = mine
   }
-  const onToolsChanged = (): void => {
+  const clearToolListing = (): void => {
     listing = undefined
   }
   const shared = createSharedSession(server, {
     ...deps,
-    onToolsChanged,
+    onToolsChanged: clearToolListing,
     onDown({ error, coolMs }) {
       if (isListed) missingSince = monotonicMs()
       isListed = false
@@ -206,10 +206,10 @@ function createServerLink(server: McpServer, deps: LinkDeps): ServerLink {
         told = 'lost'
         log.warn('mcp_server_lost', at)
       }
-      scheduleRetry(coolMs)
+      scheduleListingRetry(coolMs)
     },
   })
-  const listServerTools = (): Promise<ServerTools> => {
+  const getCachedServerTools = (): Promise<ServerTools> => {
     if (listing !== undefined) return listing
     const mine = fetchServerTools(server, shared, deps)
     listing = mine
@@ -226,9 +226,9 @@ function createServerLink(server: McpServer, deps: LinkDeps): ServerLink {
   }
   return {
     use: shared.use,
-    tools: listServerTools,
+    tools: getCachedServerTools,
     async toolsInTime(maxMs, signal) {
-      const asked = listServerTools()
+      const asked = getCachedServerTools()
       const patienceMs = isFailing ? Math.min(shortPatienceMs, maxMs) : maxMs
       const timeoutMs = Math.max(0, patienceMs - (monotonicMs() - listedAt))
       try {
@@ -260,7 +260,7 @@ async function fetchServerTools(server: McpServer, { use }: SharedSession, { log
   const at = server.name
   const listed = await use(async (session) => {
     const timeoutMs = server.startTimeoutMs
-    const end = await runWithDeadline((signal) => listTools(session, signal), { signal: never, timeoutMs })
+    const end = await runWithDeadline((signal) => fetchAllToolPages(session, signal), { signal: never, timeoutMs })
     // A server that does not even say what it can do is worth no connection.
     if (end.kind === 'timed_out') throw new McpFailure('lost')
     return end.value
@@ -269,7 +269,7 @@ async function fetchServerTools(server: McpServer, { use }: SharedSession, { log
     log.warn('mcp_tools_rejected', { at, reason: listed.fault })
     return { tools: [], rejected: [{ name: at, reason: `mcp_${listed.fault}: all its tools are left out` }] }
   }
-  const declared = declareTools(server, listed.tools)
+  const declared = toToolDeclarations(server, listed.tools)
   const count = declared.rejected.length
   if (count > 0) log.warn('mcp_tools_rejected', { at, reason: 'invalid_declaration', count })
   return declared
@@ -285,7 +285,7 @@ const maxBytes = 512 * 1024
 export type ToolListing = { readonly tools: readonly unknown[] } | { readonly fault: ListFault }
 export type ListFault = 'no_tool_list' | 'too_many_tools' | 'tool_list_too_large' | 'endless_tool_list'
 
-async function listTools(session: McpSession, signal: AbortSignal): Promise<ToolListing> {
+async function fetchAllToolPages(session: McpSession, signal: AbortSignal): Promise<ToolListing> {
   const tools: unknown[] = []
   const cursors = new Set<string>()
   let cursor: string | undefined

@@ -3,7 +3,7 @@
 import type { LanguageModel as SdkModel, streamText, ToolSet } from 'ai'
 import type { RequestedCall, ToolDeclaration } from '../tools/tool.ts'
 import { toProviderSafeName } from '../tools/tool-names.ts'
-import { loadSdk, type Sdk } from './load-sdk.ts'
+import { loadAiSdk, type Sdk } from './load-sdk.ts'
 import type { LanguageModel, Model, ModelRequest, ModelTurn } from './model.ts'
 import { loadPictures, toModelMessages } from './model-messages.ts'
 
@@ -21,17 +21,17 @@ export function aiSdkModel(model: LanguageModel, options: AiSdkOptions = {}): Mo
   // The SDK prints what providers warn about beside our log, unless the host application has said otherwise.
   Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: Reflect.get(globalThis, 'AI_SDK_LOG_WARNINGS') ?? false })
   return async (request) => {
-    const sdk = await loadSdk()
+    const sdk = await loadAiSdk()
     const names = providerToolNames(request.tools)
     const pictures = await loadPictures(request)
-    const silence = createSilenceLimit(options.modelTimeoutMs ?? defaultTimeoutMs)
+    const silence = createSilenceTimeout(options.modelTimeoutMs ?? defaultTimeoutMs)
     const stream = sdk.streamText({
       // The very object that a provider of the SDK made.
       model: model as SdkModel,
       ...(request.system === undefined ? {} : { system: request.system }),
       messages: toModelMessages(request.messages, (name) => names.get(name) ?? toProviderSafeName(name), pictures),
       tools: toSdkToolSet(sdk, request.tools, names),
-      ...outputOption(sdk, request),
+      ...structuredOutputOption(sdk, request),
       maxRetries: 0,
       abortSignal: AbortSignal.any([request.signal, silence.signal]),
       ...temperatureOption(request, options),
@@ -41,7 +41,7 @@ export function aiSdkModel(model: LanguageModel, options: AiSdkOptions = {}): Mo
     })
     try {
       const turn = await collectModelTurn(stream.fullStream, request, silence)
-      return { ...turn, request_metadata: { ...describeProvider(model), ...turn.request_metadata } }
+      return { ...turn, request_metadata: { ...providerField(model), ...turn.request_metadata } }
     } finally {
       silence.end()
     }
@@ -71,14 +71,14 @@ async function collectModelTurn(
         calls.push(toRequestedCall(part))
         break
       case 'finish-step':
-        metadata = { ...responseFacts(part.response), finish_reason: part.finishReason }
+        metadata = { ...responseIdAndModel(part.response), finish_reason: part.finishReason }
         break
       case 'finish':
         isFinished = part.finishReason !== 'error'
         usage = tokenUsage(part.totalUsage)
         break
       case 'error':
-        throw hasBegun && isUnfinished(part.error) ? streamCutOffError() : part.error
+        throw hasBegun && isUnfinishedStreamError(part.error) ? streamCutOffError() : part.error
       case 'abort':
         throw silence.signal.aborted ? silence.signal.reason : new DOMException('the turn was stopped', 'AbortError')
     }
@@ -102,13 +102,13 @@ function streamCutOffError(): TypeError {
 }
 
 /** What the SDK says of a stream that ended in good order, but without an end of the answer. */
-function isUnfinished(error: unknown): boolean {
+function isUnfinishedStreamError(error: unknown): boolean {
   return error instanceof Error && error.name === 'AI_InvalidResponseDataError'
 }
 
 type Silence = { readonly signal: AbortSignal; readonly broken: () => void; readonly end: () => void }
 
-function createSilenceLimit(maxMs: number): Silence {
+function createSilenceTimeout(maxMs: number): Silence {
   const stop = new AbortController()
   const startSilenceTimer = () =>
     setTimeout(() => stop.abort(new DOMException('the model said nothing', 'TimeoutError')), maxMs)
@@ -158,7 +158,7 @@ function providerToolNames(tools: readonly ToolDeclaration[]): ReadonlyMap<strin
 }
 
 /** Tells the provider the form; the answer is read and checked on our side. */
-function outputOption(sdk: Sdk, { structuredOutput: form }: ModelRequest) {
+function structuredOutputOption(sdk: Sdk, { structuredOutput: form }: ModelRequest) {
   if (form === undefined) return {}
   const name = form.name === undefined ? {} : { name: form.name }
   return { output: sdk.Output.object({ schema: sdk.jsonSchema({ ...form.schema }), ...name }) }
@@ -178,11 +178,11 @@ function tokenUsage(usage: {
   return { prompt_tokens: inputTokens, completion_tokens: outputTokens, total_tokens: totalTokens }
 }
 
-function describeProvider(model: LanguageModel): Readonly<Record<string, unknown>> {
+function providerField(model: LanguageModel): Readonly<Record<string, unknown>> {
   return typeof model === 'string' ? {} : { provider: model.provider }
 }
 
-function responseFacts(response: { id?: string; modelId?: string }): Readonly<Record<string, unknown>> {
+function responseIdAndModel(response: { id?: string; modelId?: string }): Readonly<Record<string, unknown>> {
   const { id, modelId } = response
   return {
     ...(id === undefined ? {} : { provider_response_id: id }),

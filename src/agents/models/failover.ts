@@ -122,7 +122,7 @@ const kinds = {
 } as const satisfies Readonly<Record<string, Kind>>
 
 function classifyFailure(error: unknown): Classified {
-  if (isCallError(error)) return classifyByStatus(error)
+  if (isApiCallError(error)) return classifyByStatus(error)
   if (isAbort(error)) return toClassifiedFailure(kinds.timeout)
   if (isStreamProviderError(error)) return classifyByMessage(error)
   if (!(error instanceof Error)) return classifyByMessage(asFields(error))
@@ -141,7 +141,7 @@ type CallError = Error & {
   readonly responseBody?: string
 }
 
-function isCallError(error: unknown): error is CallError {
+function isApiCallError(error: unknown): error is CallError {
   return error instanceof Error && error.name === 'AI_APICallError'
 }
 
@@ -247,7 +247,7 @@ export function modelName(model: LanguageModel | Model, place: number): string {
   return typeof model === 'function' ? `model ${place + 1}` : `${model.provider}/${model.modelId}`
 }
 
-export function addFallback(
+export function createModelWithFallbacks(
   models: readonly NamedModel[],
   { restUntil, monotonicMs }: Breaker,
   onSwitch: (change: ModelSwitch) => void,

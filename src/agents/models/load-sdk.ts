@@ -4,4 +4,4 @@ import * as sdk from './sdk.ts'
 
 export type Sdk = typeof sdk
 
-export const loadSdk = async (): Promise<Sdk> => sdk
+export const loadAiSdk = async (): Promise<Sdk> => sdk

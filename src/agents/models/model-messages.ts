@@ -22,11 +22,11 @@ export function toModelMessages(
   for (const message of messages) {
     switch (message.type) {
       case 'tool_call':
-        addToolCall(out, callPart(message, safeName), turn === message.payload['turn'])
+        addToolCall(out, toolCallPart(message, safeName), turn === message.payload['turn'])
         turn = message.payload['turn']
         break
       case 'tool_result':
-        addResult(out, toolResultPart(message, safeName))
+        appendToolResultPart(out, toolResultPart(message, safeName))
         break
       case 'text':
       case 'multimodal_part':
@@ -37,7 +37,7 @@ export function toModelMessages(
         break
       case 'approval_required':
         // Its call is shown once it has a result; until then this is all a model sees of it.
-        addAssistant(out, { type: 'text', text: `I asked for an approval: ${envelopeText(message)}` })
+        appendAssistantPart(out, { type: 'text', text: `I asked for an approval: ${envelopeText(message)}` })
         turn = undefined
         break
       // Frames, questions and errors are told to people; to a model their calls and results say the same.
@@ -55,13 +55,13 @@ function addToolCall(out: ModelMessage[], part: AssistantPart, isSameTurn: boole
   const calls = out.at(-2)
   if (isSameTurn && out.at(-1)?.role === 'tool' && calls?.role === 'assistant' && Array.isArray(calls.content))
     calls.content.push(part)
-  else addAssistant(out, part)
+  else appendAssistantPart(out, part)
 }
 
 function addTextMessage(out: ModelMessage[], message: Envelope, pictures: ReadonlyMap<string, LoadedPicture>): void {
   const text = envelopeText(message)
   if (text === '') return
-  if (message.role === 'assistant') addAssistant(out, { type: 'text', text })
+  if (message.role === 'assistant') appendAssistantPart(out, { type: 'text', text })
   else if (message.role === 'system') out.push({ role: 'user', content: `[note] ${text}` })
   else out.push({ role: 'user', content: addPictures(text, message, pictures) })
 }
@@ -75,23 +75,23 @@ function addPictures(text: string, { payload }: Envelope, pictures: ReadonlyMap<
   return [{ type: 'text', text }, ...files]
 }
 
-function addAssistant(out: ModelMessage[], part: AssistantPart): void {
+function appendAssistantPart(out: ModelMessage[], part: AssistantPart): void {
   const last = out.at(-1)
   if (last?.role === 'assistant' && Array.isArray(last.content)) last.content.push(part)
   else out.push({ role: 'assistant', content: [part] })
 }
 
-function addResult(out: ModelMessage[], part: ToolPart): void {
+function appendToolResultPart(out: ModelMessage[], part: ToolPart): void {
   const last = out.at(-1)
   if (last?.role === 'tool') last.content.push(part)
   else out.push({ role: 'tool', content: [part] })
 }
 
-function callPart(message: Envelope, safeName: SafeName): AssistantPart {
+function toolCallPart(message: Envelope, safeName: SafeName): AssistantPart {
   const { tool_name, parameters } = message.payload
   return {
     type: 'tool-call',
-    toolCallId: callId(message),
+    toolCallId: messageToolCallId(message),
     toolName: safeName(String(tool_name ?? '')),
     input: parameters ?? {},
   }
@@ -104,10 +104,15 @@ function toolResultPart(message: Envelope, safeName: SafeName): ToolPart {
       ? // Stored results are JSON by construction.
         ({ type: 'json', value: (result ?? null) as JSONValue } as const)
       : ({ type: 'error-text', value: String(error ?? envelopeText(message)) } as const)
-  return { type: 'tool-result', toolCallId: callId(message), toolName: safeName(String(tool_name ?? '')), output }
+  return {
+    type: 'tool-result',
+    toolCallId: messageToolCallId(message),
+    toolName: safeName(String(tool_name ?? '')),
+    output,
+  }
 }
 
-function callId(message: Envelope): string {
+function messageToolCallId(message: Envelope): string {
   return String(message.metadata['tool_call_id'] ?? '')
 }
 

@@ -2,7 +2,7 @@
 import type { LanguageModel as SdkModel } from 'ai'
 import type { ProbeRequest, ProbeResult } from '../../contract/index.ts'
 import type { Secret } from '../../lib/secret.ts'
-import { loadSdk } from './load-sdk.ts'
+import { loadAiSdk } from './load-sdk.ts'
 import type { LanguageModel } from './model.ts'
 
 export type OpenAiCompatibleOptions = {
@@ -25,7 +25,7 @@ export type ModelProbe = {
 const probes = new WeakMap<object, ModelProbe>()
 
 /** Undefined: this model cannot be asked about. */
-export function findModelProbe(model: unknown): ModelProbe | undefined {
+export function getRegisteredModelProbe(model: unknown): ModelProbe | undefined {
   return typeof model === 'object' && model !== null ? probes.get(model) : undefined
 }
 
@@ -42,7 +42,7 @@ export function openAiCompatible(options: OpenAiCompatibleOptions, keyName = 'ap
   let loading: Promise<LoadedModel> | undefined
   // The provider's package is loaded by the first question to the model, not by the configuration that names one.
   const loadProvider = (): Promise<LoadedModel> => {
-    loading ??= loadSdk().then(({ createOpenAICompatible }) =>
+    loading ??= loadAiSdk().then(({ createOpenAICompatible }) =>
       createOpenAICompatible({
         name: 'openai-compatible',
         baseURL: baseUrl,
@@ -84,14 +84,14 @@ async function probeModelServer(
     const remedy = `set ${keyName} to a key that this server takes`
     return { summary: '', problems: [{ state: 'failed', reason: 'key_refused', problem, remedy }] }
   } catch (error) {
-    const problem = `its server cannot be reached (${signal.aborted ? 'no answer' : modelNetworkCode(error)})`
+    const problem = `its server cannot be reached (${signal.aborted ? 'no answer' : readNetworkErrorCode(error)})`
     const remedy = `check the network and ${keyName.startsWith('PARLEY_') ? keyName.replace(/_KEY$/, '_URL') : 'baseUrl of the model'}`
     return { summary: '', problems: [{ state: 'degraded', reason: 'unreachable', problem, remedy }] }
   }
 }
 
 /** The words of an error may quote anything; its code does not. */
-function modelNetworkCode(error: unknown): string {
+function readNetworkErrorCode(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined
   const code = typeof cause === 'object' && cause !== null && 'code' in cause ? cause.code : undefined
   return typeof code === 'string' && /^[A-Z][A-Z0-9_]{2,60}$/.test(code) ? code : 'no answer'

@@ -6,7 +6,7 @@ import { GatewayError } from '../../lib/errors.ts'
 import { isPlainObject } from '../../lib/index.ts'
 import type { Fields } from '../../lib/json-value.ts'
 import { addUsage } from '../loop/conversation-result.ts'
-import { textLine } from '../messages.ts'
+import { textEnvelope } from '../messages.ts'
 import { validateArguments } from '../tools/json-schema.ts'
 import type { Model, ModelRequest, ModelTurn, StructuredOutputRequest } from './model.ts'
 
@@ -26,7 +26,7 @@ export function requireStructuredAnswer(model: Model, { faultsOf }: Pick<OutputF
     if (first.failure !== undefined) return first
     const reading = await readStructuredAnswer(first.content, faultsOf)
     if ('parsed' in reading) return addParsedOutput(first, reading.parsed)
-    const again = [textLine('assistant', first.content ?? ''), textLine('user', reading.note, { hidden: true })]
+    const again = [textEnvelope('assistant', first.content ?? ''), textEnvelope('user', reading.note, { hidden: true })]
     const second = await model({ ...asked, messages: [...request.messages, ...again] })
     const usage = addUsage(first.usage ?? {}, second.usage ?? {})
     if (second.failure !== undefined) return { ...second, usage }
@@ -81,7 +81,7 @@ type OutputForm = {
   readonly faultsOf: (value: unknown) => Promise<readonly string[]>
 }
 
-export function readOutputForm(slug: string, given: OutputSchema): OutputForm {
+export function compileOutputSchema(slug: string, given: OutputSchema): OutputForm {
   const zod = isZodOutputSchema(given) ? given : undefined
   const schema = zod === undefined ? given : outputJsonSchema(zod)
   if (!isPlainObject(schema))

@@ -39,14 +39,14 @@ export function readActionPolicy(value: unknown, otherwise: unknown = null): Act
   return otherwise === null ? null : readActionPolicy(otherwise)
 }
 
-export function resolveAction(request: ActionRequest): ActionPolicy {
-  return resolveActionRuling(request).policy
+export function resolveActionPolicy(request: ActionRequest): ActionPolicy {
+  return resolveActionPolicyAndRule(request).policy
 }
 
 /** The same with what decided: the run's or the agent's policy, a provider, the tool itself, its approval terms, or its caller. */
-export function resolveActionRuling(request: ActionRequest): ActionRuling {
+export function resolveActionPolicyAndRule(request: ActionRequest): ActionRuling {
   if (request.toolName === '') return { policy: 'direct', rule: undefined }
-  const ours = resolveTrustedRuling(request)
+  const ours = resolvePolicyWithoutCaller(request)
   const { outside } = request
   if (outside === undefined) return ours
   if (textList(outside['deny'] ?? []).includes(request.toolName)) return { policy: 'forbidden', rule: 'caller' }
@@ -54,7 +54,7 @@ export function resolveActionRuling(request: ActionRequest): ActionRuling {
   return strictness.indexOf(ours.policy) >= strictness.indexOf(theirs) ? ours : { policy: theirs, rule: 'caller' }
 }
 
-function resolveTrustedRuling(request: ActionRequest): ActionRuling {
+function resolvePolicyWithoutCaller(request: ActionRequest): ActionRuling {
   const { tool, mode = 'chat', actionPolicy, agentActionPolicy } = request
   if (request.deny?.includes(request.toolName)) return { policy: 'forbidden', rule: 'run' }
   const rules: readonly (readonly [string, () => ActionPolicy | null])[] = [

@@ -25,18 +25,18 @@ type ToolPolicy = {
 
 export function readToolPolicy(value: unknown): ToolPolicy {
   const given = asFields(value)
-  const policyList = (key: string) => textList(given[key] ?? [])
-  const readListOrAll = (key: string) => (given[key] === 'all' ? ['*'] : policyList(key))
+  const readPolicyNames = (key: string) => textList(given[key] ?? [])
+  const readListOrAll = (key: string) => (given[key] === 'all' ? ['*'] : readPolicyNames(key))
   return {
     mode: readMode(given['mode']),
-    tools: policyList('tools'),
-    categories: policyList('categories'),
-    allow_only: policyList('allow_only'),
-    deny: policyList('deny'),
-    mandatory_tools: policyList('mandatory_tools'),
-    mandatory_categories: policyList('mandatory_categories'),
+    tools: readPolicyNames('tools'),
+    categories: readPolicyNames('categories'),
+    allow_only: readPolicyNames('allow_only'),
+    deny: readPolicyNames('deny'),
+    mandatory_tools: readPolicyNames('mandatory_tools'),
+    mandatory_categories: readPolicyNames('mandatory_categories'),
     runtime_tools: readListOrAll('runtime_tools'),
-    runtime_categories: policyList('runtime_categories'),
+    runtime_categories: readPolicyNames('runtime_categories'),
     sensitive_results: readListOrAll('sensitive_results'),
     allow_write_tools: given['allow_write_tools'] === true,
   }
@@ -56,7 +56,7 @@ export function isToolNamed(names: readonly string[], tool: ToolDeclaration): bo
 }
 
 /** The same among names that only a caller's tools can have: the caller's word alone is enough. */
-function isNamedRuntime(names: readonly string[], tool: ToolDeclaration): boolean {
+function isRuntimeToolNamed(names: readonly string[], tool: ToolDeclaration): boolean {
   const own = readDeclaredName(tool)
   return isToolNamed(names, tool) || (own !== undefined && names.some((name) => matchesWildcard(name, own)))
 }
@@ -130,10 +130,14 @@ export function resolveVisibleTools(
 ): ReadonlyMap<string, ToolDeclaration> {
   const context = request.context ?? {}
   const policies = (request.policies ?? []).map(readToolPolicy)
-  const rules = { policies, allowOnly: allowOnlyNames(context, policies), isMandatory: createMandatoryCheck(policies) }
+  const rules = {
+    policies,
+    allowOnly: collectAllowOnlyNames(context, policies),
+    isMandatory: createMandatoryCheck(policies),
+  }
   let visible: Tools = [...tools.values()].filter((tool) => isToolAllowedInMode(tool, context['mode']))
   visible = visible.filter((tool) => passesAccessCheck(request.isAccessible, tool))
-  for (const policy of policies) visible = applyPolicyLists(visible, policy, rules.isMandatory)
+  for (const policy of policies) visible = filterByPolicyMode(visible, policy, rules.isMandatory)
   visible = filterByCategories(visible, context, rules.isMandatory)
   if (rules.allowOnly.length > 0)
     visible = visible.filter((tool) => isToolNamed(rules.allowOnly, tool) || rules.isMandatory(tool))
@@ -173,7 +177,7 @@ function createMandatoryCheck(policies: readonly ToolPolicy[]): (tool: ToolDecla
   return (tool) => tool['mandatory'] === true || isToolNamed(names, tool) || hasToolCategory(tool, categories)
 }
 
-function applyPolicyLists(tools: Tools, policy: ToolPolicy, isMandatory: Rules['isMandatory']): Tools {
+function filterByPolicyMode(tools: Tools, policy: ToolPolicy, isMandatory: Rules['isMandatory']): Tools {
   switch (policy.mode) {
     case 'allow':
       return tools.filter((tool) => isToolListed(policy, tool) || isMandatory(tool))
@@ -190,7 +194,7 @@ function filterByCategories(tools: Tools, context: Fields, isMandatory: Rules['i
   return tools.filter((tool) => hasToolCategory(tool, categories) || isMandatory(tool))
 }
 
-function allowOnlyNames(context: Fields, policies: readonly ToolPolicy[]): readonly string[] {
+function collectAllowOnlyNames(context: Fields, policies: readonly ToolPolicy[]): readonly string[] {
   return [...textList(context['allow_only'] ?? []), ...policies.flatMap((policy) => policy.allow_only)]
 }
 
@@ -198,7 +202,7 @@ function isToolOptedIn(tool: ToolDeclaration, { policies, allowOnly, isMandatory
   if (isToolNamed(allowOnly, tool) || isMandatory(tool)) return true
   return policies.some(
     (policy) =>
-      isNamedRuntime(policy.runtime_tools, tool) ||
+      isRuntimeToolNamed(policy.runtime_tools, tool) ||
       hasToolCategory(tool, policy.runtime_categories) ||
       (policy.mode === 'allow' && isToolListed(policy, tool)),
   )
@@ -213,7 +217,7 @@ function isWriteAllowed(tool: ToolDeclaration, rules: Rules): boolean {
 function narrowToolsByRequest(tools: Tools, outside: Fields): Tools {
   const policy = readToolPolicy(outside['tool_policy'])
   const createNameCheck = (names: readonly string[]) => (tool: ToolDeclaration) => isToolNamed(names, tool)
-  let kept = applyPolicyLists(tools, policy, () => false)
+  let kept = filterByPolicyMode(tools, policy, () => false)
   kept = filterByCategories(kept, outside, () => false)
   for (const only of [textList(outside['allow_only'] ?? []), policy.allow_only]) {
     if (only.length > 0) kept = kept.filter(createNameCheck(only))
@@ -233,12 +237,12 @@ export function runtimeToolPolicy(tools: Iterable<ToolDeclaration>, context?: Fi
   return {
     schema: 'agents-api/runtime-tool-policy/v1',
     version: 1,
-    tools: [...tools].map(projectRuntimeTool),
+    tools: [...tools].map(describeToolPlacement),
     ...(scalars.length === 0 ? {} : { context: Object.fromEntries(scalars) }),
   }
 }
 
-function projectRuntimeTool(tool: ToolDeclaration): Fields {
+function describeToolPlacement(tool: ToolDeclaration): Fields {
   const environment = runtimePlacement(tool, 'environment')
   const capabilityScope = runtimePlacement(tool, 'capability_scope')
   const allowed = environment === 'runtime_local' && capabilityScope === 'runtime_local'

@@ -14,7 +14,11 @@ export function listCalledTools(messages: readonly Pick<Envelope, 'type' | 'payl
 }
 
 /** Undefined: the call may be made. */
-export function gateCall(rules: readonly GateRule[], called: readonly string[], tool: string): GateVerdict | undefined {
+export function findCallGateViolation(
+  rules: readonly GateRule[],
+  called: readonly string[],
+  tool: string,
+): GateVerdict | undefined {
   for (const rule of rules) {
     if (!rule.gate_calls || rule.after_tool === undefined || rule.require_one_of.includes(tool)) continue
     const anchor = called.lastIndexOf(rule.after_tool)
@@ -30,7 +34,10 @@ export function gateCall(rules: readonly GateRule[], called: readonly string[], 
 }
 
 /** Undefined: the run may end. */
-export function gateCompletion(rules: readonly GateRule[], called: readonly string[]): GateVerdict | undefined {
+export function findCompletionGateViolation(
+  rules: readonly GateRule[],
+  called: readonly string[],
+): GateVerdict | undefined {
   for (const rule of rules) {
     if (!rule.gate_completion) continue
     const anchor = rule.after_tool === undefined ? -1 : called.indexOf(rule.after_tool)
@@ -51,7 +58,7 @@ export function gateCompletion(rules: readonly GateRule[], called: readonly stri
 /** The gate at the end of a run. */
 export function createCompletionGate(rules: readonly GateRule[]): CompletionGate {
   return (messages) => {
-    const verdict = gateCompletion(rules, listCalledTools(messages))
+    const verdict = findCompletionGateViolation(rules, listCalledTools(messages))
     return verdict === undefined ? undefined : { ...verdict.context, message: verdict.message }
   }
 }
@@ -59,7 +66,7 @@ export function createCompletionGate(rules: readonly GateRule[]): CompletionGate
 /** The gate as a mediator, to be asked before any other. The call being judged is the last one in the transcript. */
 export function createGateMediator(rules: readonly GateRule[]): PreToolMediator {
   return ({ messages, tool_name }) => {
-    const verdict = gateCall(rules, listCalledTools(messages).slice(0, -1), tool_name)
+    const verdict = findCallGateViolation(rules, listCalledTools(messages).slice(0, -1), tool_name)
     if (verdict === undefined) return { action: 'proceed' }
     const metadata = { ...verdict.context, error_type: 'tool_call_gate_rejected' }
     return { action: 'reject', error: verdict.message, metadata }

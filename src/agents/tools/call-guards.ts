@@ -23,13 +23,13 @@ export type DuplicateCalls = {
 
 type Earlier = { readonly id: string; readonly isUnknown: boolean; readonly effects: number }
 
-export function createDuplicateCalls(): DuplicateCalls {
+export function createDuplicateCallGuard(): DuplicateCalls {
   const made = new Map<string, Earlier>()
   let effects = 0
   return {
     check(signature, declaration) {
       const earlier = made.get(signature.key)
-      if (earlier === undefined || isRepeatable(declaration)) return undefined
+      if (earlier === undefined || isRepeatableTool(declaration)) return undefined
       const isStale = declaration.idempotent === true && (earlier.isUnknown || earlier.effects !== effects)
       return isStale ? undefined : duplicateReminder(declaration, earlier)
     },
@@ -42,7 +42,7 @@ export function createDuplicateCalls(): DuplicateCalls {
   }
 }
 
-export function isRepeatable(declaration: Pick<ToolDeclaration, 'runtime'>): boolean {
+export function isRepeatableTool(declaration: Pick<ToolDeclaration, 'runtime'>): boolean {
   return declaration.runtime?.['duplicate_policy'] === 'repeatable'
 }
 
@@ -85,7 +85,7 @@ export async function hashCallSignature(
 
 const defaultFailureThreshold = 2
 
-export function createFailureGuard(deps: SignatureDeps, options: { readonly threshold?: number } = {}) {
+export function createRepeatedFailureGuard(deps: SignatureDeps, options: { readonly threshold?: number } = {}) {
   const threshold = Math.max(2, Math.trunc(options.threshold ?? defaultFailureThreshold))
   let last = ''
   let count = 0

@@ -4,7 +4,7 @@
 import { asFields, isPlainObject, textList, trimmedText } from '../../lib/index.ts'
 import type { Fields } from '../../lib/json-value.ts'
 import { type DeclarationForm, type DeclarationReading, readDeclaration } from './declaration.ts'
-import { requiredByProperties } from './parameters.ts'
+import { listPropertiesMarkedRequired } from './parameters.ts'
 import type { RejectedDeclaration, ToolDeclaration } from './tool.ts'
 import { toProviderSafeName } from './tool-names.ts'
 
@@ -22,13 +22,13 @@ export function createToolCatalog(declarations: Iterable<ToolDeclaration>): Tool
   const rejected: RejectedDeclaration[] = []
   for (const declaration of declarations) {
     const { name } = declaration
-    const taken = toolSpellings(declaration).find((spelling) => owners.has(spelling))
+    const taken = listToolNamesAndAliases(declaration).find((spelling) => owners.has(spelling))
     if (taken !== undefined) {
       rejected.push({ name, reason: describeNameCollision(name, taken, owners.get(taken) ?? '') })
       continue
     }
     tools.set(name, declaration)
-    for (const spelling of toolSpellings(declaration)) owners.set(spelling, name)
+    for (const spelling of listToolNamesAndAliases(declaration)) owners.set(spelling, name)
   }
   return { tools, rejected, find: (called) => tools.get(owners.get(called) ?? '') }
 }
@@ -55,7 +55,7 @@ function readNamedDeclaration(key: string, value: unknown, form: DeclarationForm
   return { ok: false, rejected, fields: ['name'] }
 }
 
-function toolSpellings({ name, provider_safe_name, provider_aliases }: ToolDeclaration): readonly string[] {
+function listToolNamesAndAliases({ name, provider_safe_name, provider_aliases }: ToolDeclaration): readonly string[] {
   return [name, provider_safe_name ?? toProviderSafeName(name), ...(provider_aliases ?? [])]
 }
 
@@ -77,13 +77,13 @@ export type ToolSource = {
 
 const defaultPriority = 10
 
-export async function gatherTools(sources: readonly ToolSource[], context: Fields): Promise<ToolCatalog> {
+export async function collectToolCatalog(sources: readonly ToolSource[], context: Fields): Promise<ToolCatalog> {
   const ordered = sources.toSorted((a, b) => (a.priority ?? defaultPriority) - (b.priority ?? defaultPriority))
   const declarations: ToolDeclaration[] = []
   const rejected: RejectedDeclaration[] = []
   for (const source of ordered) {
     for (const entry of await readSourceEntries(source, context, rejected)) {
-      const reading = readDeclaration(completeDeclaration(entry, source.slug), 'server')
+      const reading = readDeclaration(addDefaultDescriptionAndSource(entry, source.slug), 'server')
       if (reading.ok) declarations.push(reading.declaration)
       else rejected.push(reading.rejected)
     }
@@ -111,7 +111,7 @@ async function readSourceEntries(
 }
 
 /** Sources that know no more than a name still have usable tools. */
-function completeDeclaration(entry: unknown, slug: string): unknown {
+function addDefaultDescriptionAndSource(entry: unknown, slug: string): unknown {
   if (!isPlainObject(entry)) return entry
   const description = trimmedText(entry['description']) ?? entry['name']
   return { ...entry, description, source: entry['source'] ?? slug }
@@ -139,7 +139,7 @@ export type TierChoice = {
 const defaultCap = 15
 
 /** Mandatory tools come first and never make room for others, whatever the cap. */
-export function tierTools(tools: ReadonlyMap<string, ToolDeclaration>, choice: TierChoice = {}): ToolTiers {
+export function splitToolsByTier(tools: ReadonlyMap<string, ToolDeclaration>, choice: TierChoice = {}): ToolTiers {
   const cap = Math.max(1, Math.trunc(choice.cap ?? defaultCap))
   const mandatory = [...tools.values()].filter((tool) => tool['mandatory'] === true).map((tool) => tool.name)
   const candidates = [...mandatory, ...(choice.curated ?? []), ...(choice.mostUsed ?? []), ...tools.keys()]
@@ -150,6 +150,9 @@ export function tierTools(tools: ReadonlyMap<string, ToolDeclaration>, choice: T
 }
 
 function manifestEntry({ name, description, parameters }: ToolDeclaration): ToolTiers['manifest'][number] {
-  const required = [...textList(parameters['required'] ?? []), ...requiredByProperties(parameters['properties'])]
+  const required = [
+    ...textList(parameters['required'] ?? []),
+    ...listPropertiesMarkedRequired(parameters['properties']),
+  ]
   return { name, summary: description.split('\n')[0] ?? '', required_fields: [...new Set(required)] }
 }

@@ -9,8 +9,8 @@ import type { Fields } from '../../lib/json-value.ts'
 import { isSensitiveParameter, redacted, redactParameters, type Sensitivity } from './redact.ts'
 import type { BindingSource, ParameterBinding, RejectedDeclaration, ToolDeclaration } from './tool.ts'
 import {
-  clientProviderName,
-  isProviderName,
+  clientToolProviderName,
+  isProviderSafeName,
   maxDeclaredName,
   readDeclaredName,
   toProviderSafeName,
@@ -95,7 +95,7 @@ function buildDeclaration(given: Fields, form: Form, faults: Faults): ToolDeclar
     scope: 'run',
     ...readToolRuntime(given, form, faults),
     ...fillParameterDefaults(given, schema, form, faults),
-    ...readAliasSpellings(given, name, form, faults),
+    ...readProviderNameAndAliases(given, name, form, faults),
     ...readExecutionFields(given, form, faults),
   }
 }
@@ -177,18 +177,18 @@ function readDeclaredBindings(given: Fields, form: Form, faults: Faults): Readon
   return bindings
 }
 
-function readAliasSpellings(
+function readProviderNameAndAliases(
   given: Fields,
   name: string,
   { isOutside }: Form,
   faults: Faults,
 ): Pick<ToolDeclaration, 'provider_safe_name' | 'provider_aliases'> {
   const own = isOutside ? readDeclaredName(given) : undefined
-  const chosen = isOutside ? own && clientProviderName(name, own) : given['provider_safe_name']
+  const chosen = isOutside ? own && clientToolProviderName(name, own) : given['provider_safe_name']
   const safe = chosen ?? toProviderSafeName(name)
-  if (!isProviderName(safe)) faults.set('provider_safe_name', 'must be letters, digits, _ and -, 64 at most')
+  if (!isProviderSafeName(safe)) faults.set('provider_safe_name', 'must be letters, digits, _ and -, 64 at most')
   const aliases = isOutside || !Array.isArray(given['provider_aliases']) ? [] : given['provider_aliases']
-  const usable = aliases.filter(isProviderName)
+  const usable = aliases.filter(isProviderSafeName)
   return { provider_safe_name: String(safe), ...(usable.length === 0 ? {} : { provider_aliases: usable }) }
 }
 
@@ -258,7 +258,7 @@ function readBinding(value: unknown): ParameterBinding | undefined {
   }
   if (!isPlainObject(value) || Object.keys(value).some((key) => !bindingKeys.has(key))) return undefined
   const place = readBindingLocation(value['source'], value['path'])
-  const flags = readFlags(value)
+  const flags = readBindingFlags(value)
   if (place === undefined || flags === undefined) return undefined
   const fallback = 'default' in value ? toJson(value['default']) : undefined
   return { ...place, ...flags, ...(fallback === undefined ? {} : { default: fallback }) }
@@ -270,7 +270,7 @@ function readBindingLocation(source: unknown, path: unknown): ParameterBinding |
   return { source, path: read }
 }
 
-function readFlags(value: Fields): Pick<ParameterBinding, 'sensitive' | 'authoritative'> | undefined {
+function readBindingFlags(value: Fields): Pick<ParameterBinding, 'sensitive' | 'authoritative'> | undefined {
   const { sensitive, authoritative } = value
   if (sensitive !== undefined && typeof sensitive !== 'boolean') return undefined
   if (authoritative !== undefined && typeof authoritative !== 'boolean') return undefined

@@ -12,7 +12,7 @@ import {
   type ToolExecutor,
   type ToolResult,
 } from './tool.ts'
-import { failedResult, normalizeToolResult, secretParameters } from './tool-result.ts'
+import { failedResult, listSecretParameterValues, normalizeToolResult } from './tool-result.ts'
 
 export type ExecutionDeps = {
   readonly executors: Executors
@@ -41,7 +41,7 @@ export async function executeCall(deps: ExecutionDeps, ready: Executable, contex
   const { call, declaration } = ready
   const denial = await checkCapability(deps.capabilities, ready, context.context)
   if (denial !== undefined) {
-    notifyQuietly(() => deps.onDenied?.(denial.event))
+    notifyIgnoringErrors(() => deps.onDenied?.(denial.event))
     return denial.result
   }
   const choice = chooseExecutor(deps.executors, declaration)
@@ -84,7 +84,9 @@ function exceptionResult(
 ): ToolResult {
   if (isGatewayError(error, 'tool_outcome_unknown')) return unknownToolOutcome(declaration)
   if (isToolError(error)) return failedResult(declaration, error.errorType, error.message)
-  notifyQuietly(() => deps.onException?.(error, declaration.name, secretParameters(call.parameters, declaration)))
+  notifyIgnoringErrors(() =>
+    deps.onException?.(error, declaration.name, listSecretParameterValues(call.parameters, declaration)),
+  )
   // Exceptions carry addresses, queries and tokens; the model, and with it the chat, learns only that it failed.
   const failure = `${declaration.name} failed because of an internal error`
   if (isUnsent) return failedResult(declaration, 'executor_exception', `${failure}.`)
@@ -95,7 +97,7 @@ function exceptionResult(
 }
 
 /** Those who watch cannot change what they see. */
-function notifyQuietly(notify: () => void): void {
+function notifyIgnoringErrors(notify: () => void): void {
   try {
     notify()
   } catch {
@@ -161,7 +163,7 @@ export async function runWithDeadline<T>(
   signal.addEventListener('abort', abortWorkAndReject, { once: true })
   try {
     // What comes after the end is dropped; settling twice is harmless.
-    void callAsync(work, stop.signal).then((value) => ended.resolve({ kind: 'done', value }), ended.reject)
+    void callAsPromise(work, stop.signal).then((value) => ended.resolve({ kind: 'done', value }), ended.reject)
     return await ended.promise
   } finally {
     clearTimeout(timer)
@@ -169,6 +171,6 @@ export async function runWithDeadline<T>(
   }
 }
 
-async function callAsync<T>(work: (signal: AbortSignal) => Promise<T> | T, signal: AbortSignal): Promise<T> {
+async function callAsPromise<T>(work: (signal: AbortSignal) => Promise<T> | T, signal: AbortSignal): Promise<T> {
   return await work(signal)
 }

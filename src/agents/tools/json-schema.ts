@@ -29,7 +29,7 @@ function schemaFaults(check: Check, schema: unknown, value: unknown, at: At): re
   if (typeFault !== undefined) return [argumentFault(at, typeFault)]
   return [
     ...choiceFaults(schema, value, at),
-    ...combinedFaults(check, schema, value, at),
+    ...combinatorFaults(check, schema, value, at),
     ...(Array.isArray(value) ? listFaults(check, schema, value, at) : []),
     ...(isPlainObject(value) ? objectFaults(check, schema, value, at) : []),
   ]
@@ -66,24 +66,24 @@ function isOneOfChoices(choices: readonly unknown[], value: unknown): boolean {
   return choices.some((choice) => stableStringify(choice) === text)
 }
 
-function combinedFaults(check: Check, schema: Fields, value: unknown, at: At): readonly ArgumentFault[] {
+function combinatorFaults(check: Check, schema: Fields, value: unknown, at: At): readonly ArgumentFault[] {
   const deeper = { ...at, depth: at.depth + 1 }
-  const partFaults = (part: unknown) => schemaFaults(check, part, value, deeper)
-  const found = [...arrayOrEmpty(schema['allOf'])].flatMap(partFaults)
-  if ('$ref' in schema) found.push(...partFaults(resolveReference(check.root, schema['$ref'])))
-  const any = arrayOrEmpty(schema['anyOf']).map(partFaults)
-  if (any.length > 0 && any.every((faults) => faults.length > 0)) found.push(closestAlternative(any, at))
-  const one = arrayOrEmpty(schema['oneOf']).map(partFaults)
+  const subschemaFaults = (part: unknown) => schemaFaults(check, part, value, deeper)
+  const found = [...arrayOrEmpty(schema['allOf'])].flatMap(subschemaFaults)
+  if ('$ref' in schema) found.push(...subschemaFaults(resolveReference(check.root, schema['$ref'])))
+  const any = arrayOrEmpty(schema['anyOf']).map(subschemaFaults)
+  if (any.length > 0 && any.every((faults) => faults.length > 0)) found.push(faultOfClosestAlternative(any, at))
+  const one = arrayOrEmpty(schema['oneOf']).map(subschemaFaults)
   const fitting = one.filter((faults) => faults.length === 0).length
-  if (one.length > 0 && fitting === 0) found.push(closestAlternative(one, at))
+  if (one.length > 0 && fitting === 0) found.push(faultOfClosestAlternative(one, at))
   if (fitting > 1) found.push(argumentFault(at, 'fits more than one of the alternatives'))
-  if ('not' in schema && partFaults(schema['not']).length === 0)
+  if ('not' in schema && subschemaFaults(schema['not']).length === 0)
     found.push(argumentFault(at, 'has a form that is ruled out'))
   return found
 }
 
 /** The alternative with the fewest faults is the one the model most likely meant. */
-function closestAlternative(alternatives: readonly (readonly ArgumentFault[])[], at: At): ArgumentFault {
+function faultOfClosestAlternative(alternatives: readonly (readonly ArgumentFault[])[], at: At): ArgumentFault {
   const best = alternatives.toSorted((a, b) => a.length - b.length)[0]?.[0]
   return best === undefined ? argumentFault(at, 'fits none of the alternatives') : best
 }
@@ -180,7 +180,7 @@ export function resolveReference(root: Fields, reference: unknown): unknown {
 }
 
 /** A schema and every schema that speaks about the same value through a combinator or a reference. */
-export function schemasOfSameValue(root: Fields, schema: unknown): readonly Fields[] {
+export function listSchemasOfSameValue(root: Fields, schema: unknown): readonly Fields[] {
   const found = new Set<Fields>()
   const collectSchema = (given: unknown, hops: number) => {
     if (!isPlainObject(given) || found.has(given) || hops > maxReferences) return

@@ -90,11 +90,11 @@ async function askMediator(
     const end = await runWithDeadline(() => mediator(context), bounds)
     if (end.kind === 'done') return readMediatorDecision(tool, end.value)
     bounds.onException?.(new Error(`The mediator did not answer within ${bounds.timeoutMs} ms.`))
-    return refuseMediation(tool, 'pre_tool_mediation_failed')
+    return rejectUncheckedCall(tool, 'pre_tool_mediation_failed')
   } catch (error) {
     if (bounds.signal.aborted) throw error
     bounds.onException?.(error)
-    return refuseMediation(tool, 'pre_tool_mediation_failed')
+    return rejectUncheckedCall(tool, 'pre_tool_mediation_failed')
   }
 }
 
@@ -111,11 +111,11 @@ function readMediatorDecision(tool: Named, decision: unknown): Mediation {
     case 'replace_result':
       return isPlainObject(given['result'])
         ? { action: 'replace_result', result: normalizeToolResult(tool, given['result']), complete }
-        : refuseMediation(tool, 'pre_tool_mediation_invalid')
+        : rejectUncheckedCall(tool, 'pre_tool_mediation_invalid')
     case 'pending':
-      return { action: 'pending', result: pendingMediation(tool, given), complete: false }
+      return { action: 'pending', result: mediatorPendingResult(tool, given), complete: false }
     default:
-      return refuseMediation(tool, 'pre_tool_mediation_invalid')
+      return rejectUncheckedCall(tool, 'pre_tool_mediation_invalid')
   }
 }
 
@@ -128,7 +128,7 @@ function rejectionResult(tool: Named, given: Fields): ToolResult {
   return { ...failure, metadata: { error_type: 'pre_tool_mediation_rejected', ...failure.metadata } }
 }
 
-function pendingMediation(tool: Named, given: Fields): ToolResult {
+function mediatorPendingResult(tool: Named, given: Fields): ToolResult {
   const request = given['runtime_tool_request'] ?? given['request'] ?? asFields(given['result'])['runtime_tool_request']
   const result = normalizeToolResult(
     tool,
@@ -142,7 +142,7 @@ function pendingMediation(tool: Named, given: Fields): ToolResult {
   }
 }
 
-function refuseMediation(tool: Named, errorType: string): Mediation {
+function rejectUncheckedCall(tool: Named, errorType: string): Mediation {
   const error = `${tool.name} was not run because it could not be checked. Do not call it again.`
   return { action: 'reject', result: failedResult(tool, errorType, error), complete: false }
 }

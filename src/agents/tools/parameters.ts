@@ -7,7 +7,7 @@ import { resolveReference } from './json-schema.ts'
 import { isSensitiveParameter, redacted } from './redact.ts'
 import type { ParameterBinding, ToolDeclaration } from './tool.ts'
 
-export function bindParameters(declaration: ToolDeclaration, given: Fields, context: Fields): Fields {
+export function fillBoundParameters(declaration: ToolDeclaration, given: Fields, context: Fields): Fields {
   const bindings = Object.entries(declaration.parameter_bindings ?? {})
   const defaults = omitRedactedDefaults(declaration)
   const offered = bindings.flatMap(([name, binding]) => {
@@ -72,12 +72,12 @@ function omitRedactedDefaults(declaration: ToolDeclaration): Fields {
 
 export function missingParameters(schema: Fields, parameters: Fields): readonly string[] {
   const { properties } = schema
-  const required = new Set([...textList(schema['required'] ?? []), ...requiredByProperties(properties)])
+  const required = new Set([...textList(schema['required'] ?? []), ...listPropertiesMarkedRequired(properties)])
   return [...required].filter((name) => isParameterMissing(ownField(parameters, name), asFields(properties)[name]))
 }
 
 /** The old way to say it: `required: true` beside the type. A list there speaks of the property's own properties. */
-export function requiredByProperties(properties: unknown): readonly string[] {
+export function listPropertiesMarkedRequired(properties: unknown): readonly string[] {
   return Object.entries(asFields(properties)).flatMap(([name, schema]) =>
     asFields(schema)['required'] === true ? [name] : [],
   )
@@ -122,7 +122,7 @@ function removeHiddenParameters(cut: Cut, given: Fields, hops: number): Fields {
   if (hops > maxReferences) return {}
   const schema = { ...inlineReference(cut, given, hops) }
   const { properties } = schema
-  const required = [...arrayOrEmpty(schema['required']), ...requiredByProperties(properties)]
+  const required = [...arrayOrEmpty(schema['required']), ...listPropertiesMarkedRequired(properties)]
   delete schema['required']
   const visible = [...new Set(required)].filter((name) => !cut.hidden.has(String(name)))
   if (visible.length > 0) schema['required'] = visible
@@ -130,14 +130,14 @@ function removeHiddenParameters(cut: Cut, given: Fields, hops: number): Fields {
   // Examples of the whole would give hidden parameters away.
   if (cut.hidden.size > 0) for (const key of ['default', 'examples']) delete schema[key]
   for (const name of combinators) {
-    if (Array.isArray(schema[name])) schema[name] = schema[name].map((part) => removeHiddenInPart(cut, part, hops))
+    if (Array.isArray(schema[name])) schema[name] = schema[name].map((part) => removeHiddenInSubschema(cut, part, hops))
   }
   for (const name of branches)
-    if (isPlainObject(schema[name])) schema[name] = removeHiddenInPart(cut, schema[name], hops)
+    if (isPlainObject(schema[name])) schema[name] = removeHiddenInSubschema(cut, schema[name], hops)
   return schema
 }
 
-function removeHiddenInPart(cut: Cut, part: unknown, hops: number): unknown {
+function removeHiddenInSubschema(cut: Cut, part: unknown, hops: number): unknown {
   return isPlainObject(part) ? removeHiddenParameters(cut, part, hops + 1) : part
 }
 

@@ -2,7 +2,7 @@
 
 import { asFields, isPlainObject, maxJsonDepth, textList } from '../../lib/index.ts'
 import type { Fields } from '../../lib/json-value.ts'
-import { itemSchemas, propertySchemas, schemasOfSameValue } from './json-schema.ts'
+import { itemSchemas, listSchemasOfSameValue, propertySchemas } from './json-schema.ts'
 
 /** What a declaration says about secrecy: its schema, its bindings, and the two lists made for it. */
 export type Sensitivity = {
@@ -18,20 +18,24 @@ type Walk = { readonly root: Fields; readonly patterns: readonly string[] }
 export function redactParameters(parameters: Fields, declared: Sensitivity = {}): Fields {
   const root = declared.parameters ?? {}
   const walk = { root, patterns: listSensitivePaths(declared) }
-  return redactParameterFields(walk, parameters, [], schemasOfSameValue(root, root))
+  return redactParameterFields(walk, parameters, [], listSchemasOfSameValue(root, root))
 }
 
 /** Whether the parameter as a whole is a secret. */
 export function isSensitiveParameter(name: string, declared: Sensitivity): boolean {
   const root = declared.parameters ?? {}
   const walk = { root, patterns: listSensitivePaths(declared) }
-  return isHiddenPath(walk, [name], expandSchemas(walk, propertySchemas(schemasOfSameValue(root, root), name)))
+  return isSensitivePath(
+    walk,
+    [name],
+    expandSchemaCombinators(walk, propertySchemas(listSchemasOfSameValue(root, root), name)),
+  )
 }
 
 function redactParameterFields(walk: Walk, value: Fields, path: readonly string[], schemas: readonly Fields[]): Fields {
   const keys = Object.keys(value).toSorted()
   const entries = keys.map((key) => {
-    const own = expandSchemas(walk, propertySchemas(schemas, key))
+    const own = expandSchemaCombinators(walk, propertySchemas(schemas, key))
     return [key, redactValue(walk, value[key], [...path, key], own)] as const
   })
   return Object.fromEntries(entries)
@@ -39,19 +43,19 @@ function redactParameterFields(walk: Walk, value: Fields, path: readonly string[
 
 function redactValue(walk: Walk, value: unknown, path: readonly string[], schemas: readonly Fields[]): unknown {
   // Too deep to judge is too deep to show.
-  if (isHiddenPath(walk, path, schemas) || path.length > maxJsonDepth) return redacted
+  if (isSensitivePath(walk, path, schemas) || path.length > maxJsonDepth) return redacted
   if (isPlainObject(value)) return redactParameterFields(walk, value, path, schemas)
   if (!Array.isArray(value)) return value
   return value.map((item, index) =>
-    redactValue(walk, item, [...path, '*'], expandSchemas(walk, itemSchemas(schemas, index))),
+    redactValue(walk, item, [...path, '*'], expandSchemaCombinators(walk, itemSchemas(schemas, index))),
   )
 }
 
-function expandSchemas({ root }: Walk, schemas: readonly unknown[]): readonly Fields[] {
-  return schemas.flatMap((schema) => schemasOfSameValue(root, schema))
+function expandSchemaCombinators({ root }: Walk, schemas: readonly unknown[]): readonly Fields[] {
+  return schemas.flatMap((schema) => listSchemasOfSameValue(root, schema))
 }
 
-function isHiddenPath({ patterns }: Walk, path: readonly string[], schemas: readonly Fields[]): boolean {
+function isSensitivePath({ patterns }: Walk, path: readonly string[], schemas: readonly Fields[]): boolean {
   const key = path.at(-1) ?? ''
   return (
     isSensitiveKey(key) || schemas.some(isSecretSchema) || patterns.some((pattern) => matchesPathPattern(pattern, path))

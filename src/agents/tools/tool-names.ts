@@ -16,13 +16,13 @@ const allowed = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
 export function toProviderSafeName(name: string): string {
   const safe = name.replace('/', '__')
   const hasOneReading = name.includes('/') && !/___|[A-Z]/.test(safe) && safe.split('__').length === 2
-  if (hasOneReading && isProviderName(safe)) return safe
+  if (hasOneReading && isProviderSafeName(safe)) return safe
   const end = `_X${hashFnv1a(name)}`
   const readable = name.replace(/[^A-Za-z0-9-]+/g, '_').replace(/^[^A-Za-z]+/, '')
   return `${(readable === '' ? 'tool' : readable).slice(0, maxProviderName - end.length)}${end}`
 }
 
-export function isProviderName(name: unknown): name is string {
+export function isProviderSafeName(name: unknown): name is string {
   return typeof name === 'string' && allowed.test(name)
 }
 
@@ -74,7 +74,7 @@ export function declaredNameField(tool: Pick<ToolDeclaration, 'name'> | undefine
 }
 
 /** What a model calls it: close to the caller's own word, and nothing that a tool of the agent could be called. */
-export function clientProviderName(name: string, own: string): string {
+export function clientToolProviderName(name: string, own: string): string {
   const mapped = name.slice(prefix.length)
   const word = /^[A-Za-z0-9_-]{1,48}$/.test(own) && mapped === clientToolName(own) ? own : mapped
   return `client__${word}`

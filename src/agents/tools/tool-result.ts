@@ -174,7 +174,7 @@ function truncateResult(result: ToolResult, originalBytes: number, limit: number
   const shortened = {
     ...rest,
     ...(runtime === undefined || isLargerThan(runtime, limit) ? {} : { runtime }),
-    metadata: { ...limitMetadata(result.metadata, limit), ...markers },
+    metadata: { ...dropOversizedMetadata(result.metadata, limit), ...markers },
     ...(result.success ? { result: { ...markers, excerpt } } : { error: `${excerpt} [truncated]` }),
   }
   return { result: shortened, truncated: true, metadata: markers }
@@ -194,7 +194,7 @@ function takeFittingCitations(result: ToolResult, limit: number): { kept: readon
 }
 
 /** What a tool put beside its result is bounded too; what the failure is called survives. */
-function limitMetadata(metadata: Fields, limit: number): Fields {
+function dropOversizedMetadata(metadata: Fields, limit: number): Fields {
   const { citations: _citations, citations_dropped: _dropped, ...rest } = metadata
   if (!isLargerThan(rest, limit)) return rest
   const { error_type } = asFields(metadata)
@@ -215,7 +215,7 @@ function isLargerThan(value: unknown, limit: number): boolean {
 const shortestSecret = 4
 
 export function redactResultForStorage(result: ToolResult, parameters: Fields, declared: Sensitivity = {}): ToolResult {
-  const secrets = secretParameters(parameters, declared)
+  const secrets = listSecretParameterValues(parameters, declared)
   const { runtime_tool_request: request, ...rest } = result
   const asked = request === undefined ? {} : { runtime_tool_request: withoutRequestSecrets(request, declared) }
   if (secrets.length === 0) return { ...rest, ...asked }
@@ -224,7 +224,7 @@ export function redactResultForStorage(result: ToolResult, parameters: Fields, d
 }
 
 /** The values of parameters that are secret. Longest first: a secret may contain another. */
-export function secretParameters(parameters: Fields, declared: Sensitivity): readonly string[] {
+export function listSecretParameterValues(parameters: Fields, declared: Sensitivity): readonly string[] {
   const hidden = redactParameters(parameters, declared)
   return [...new Set(secretValues(parameters, hidden))].toSorted((a, b) => b.length - a.length)
 }

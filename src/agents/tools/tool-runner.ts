@@ -5,7 +5,7 @@ import { isPlainObject, stableStringify, toStorableJson, trimmedText } from '../
 import type { Fields } from '../../lib/json-value.ts'
 import type { ToolCallFacts } from '../context.ts'
 import type { LoopObserver } from '../loop/events.ts'
-import { hashedParameters } from '../loop/tool-records.ts'
+import { redactAndHashParameters } from '../loop/tool-records.ts'
 import type { ActionPolicy, ActionRuling } from '../policy/action-policy.ts'
 import { type DuplicateCalls, hashCallSignature } from './call-guards.ts'
 import { checkCapability } from './capability.ts'
@@ -13,7 +13,7 @@ import type { ToolCatalog } from './catalog.ts'
 import { type ExecutionDeps, executeCall } from './execute-call.ts'
 import { type ArgumentFault, validateArguments } from './json-schema.ts'
 import { type Mediation, mediateToolCall, type PreToolMediator } from './mediate.ts'
-import { bindParameters, listHiddenParameters, missingParameters } from './parameters.ts'
+import { fillBoundParameters, listHiddenParameters, missingParameters } from './parameters.ts'
 import type {
   CallContext,
   CallEnd,
@@ -76,23 +76,24 @@ export function createToolRunner(deps: ToolRunnerDeps): ToolRunner {
     declarations: deps.catalog.tools,
     rejected: deps.catalog.rejected,
     async ready(asked, id, context) {
-      const made = prepareCall(deps.catalog, { ...asked, id }, { turn: 0, ordinal: 0, context })
+      const made = bindAndValidateCall(deps.catalog, { ...asked, id }, { turn: 0, ordinal: 0, context })
       return {
         id,
         tool_name: made.toolName,
         asked,
         ...(made.declaration === undefined ? {} : { declaration: made.declaration }),
         ...(made.call === undefined ? { refusal: made.refusal } : { prepared: made.call }),
-        ...(await hashedParameters(made.parameters, made.declaration)),
+        ...(await redactAndHashParameters(made.parameters, made.declaration)),
       }
     },
     async run(call, context) {
       const startedAt = performance.now()
-      const countCall = (end: CallEnd): Promise<CallEnd> => reportCall(deps, call, end, performance.now() - startedAt)
+      const reportCallWithDuration = (end: CallEnd): Promise<CallEnd> =>
+        reportCall(deps, call, end, performance.now() - startedAt)
       const answer = deps.answered?.callId === call.id ? deps.answered.answer : undefined
       if (answer?.kind === 'result') {
         const how = answer.isRejected ? { isRejected: true, rule: 'approval' } : {}
-        return countCall(finishCallWithResult(deps, call, answer.result(call), how))
+        return reportCallWithDuration(finishCallWithResult(deps, call, answer.result(call), how))
       }
       const done = answer === undefined ? call : isCallPrepared(call) ? replaceInput(call, answer.input) : undefined
       if (done !== undefined && isCallPrepared(done) && (await deps.isFinished?.(done)) === true)
@@ -102,9 +103,10 @@ export function createToolRunner(deps: ToolRunnerDeps): ToolRunner {
         timeoutMs: deps.mediationTimeoutMs ?? defaultMediationTimeoutMs,
         ...(deps.onMediatorException === undefined ? {} : { onException: deps.onMediatorException }),
       })
-      if (mediation.action === 'proceed') return countCall(await runPreparedCall(deps, call, context, answer))
-      if (mediation.action === 'pending') return countCall(await pauseCall(deps, call, mediation.result))
-      return countCall(finishCallWithResult(deps, call, mediation.result, mediation))
+      if (mediation.action === 'proceed')
+        return reportCallWithDuration(await runPreparedCall(deps, call, context, answer))
+      if (mediation.action === 'pending') return reportCallWithDuration(await pauseCall(deps, call, mediation.result))
+      return reportCallWithDuration(finishCallWithResult(deps, call, mediation.result, mediation))
     },
   }
 }
@@ -128,7 +130,7 @@ async function runPreparedCall(
     return finishCallWithResult(deps, call, correction, { isRejected: true })
   }
   // A denied call goes on to where denials are told; no person is bothered with it.
-  const { policy: action, rule } = denial === undefined ? resolveCallRuling(deps, call) : direct
+  const { policy: action, rule } = denial === undefined ? resolveCallActionPolicy(deps, call) : direct
   if (action === 'forbidden')
     return finishCallWithResult(deps, call, forbiddenToolResult(declaration), { isRejected: true, rule })
   if (action === 'preview' && approved === undefined) return requestApproval(deps, call, {})
@@ -196,7 +198,7 @@ type Ended = { readonly isRejected?: boolean; readonly rule?: string | undefined
 
 const direct: ActionRuling = { policy: 'direct', rule: undefined }
 
-function resolveCallRuling({ actionOf }: ToolRunnerDeps, call: Runnable): ActionRuling {
+function resolveCallActionPolicy({ actionOf }: ToolRunnerDeps, call: Runnable): ActionRuling {
   const ruling = actionOf?.(call) ?? 'direct'
   return typeof ruling === 'string' ? { policy: ruling, rule: 'policy' } : ruling
 }
@@ -305,7 +307,7 @@ export type CallPlace = {
   readonly context: Fields
 }
 
-export function prepareCall(
+export function bindAndValidateCall(
   catalog: Pick<ToolCatalog, 'find'>,
   requested: RequestedCall,
   place: CallPlace,
@@ -323,7 +325,7 @@ export function prepareCall(
     const error = `The arguments of ${declaration.name} were not a JSON object. Call it again with valid JSON.`
     return { ...found, parameters: given, refusal: failedResult(declaration, 'invalid_parameters', error) }
   }
-  const parameters = bindParameters(declaration, given, place.context)
+  const parameters = fillBoundParameters(declaration, given, place.context)
   const refusal = refuseMissingParameters(declaration, parameters) ?? refuseInvalidArguments(declaration, parameters)
   if (refusal !== undefined) return { ...found, parameters, refusal }
   const metadata = { source: declaration.source, provider_tool_name: requested.name, tool_call_id: id }

@@ -35,7 +35,7 @@ function connectionFindings(connection: ConnectionFacts, facts: ConfigFacts): re
       weak: 'its allow list is empty: only a stored grant lets a sender in',
       remedy: 'add subjects to access.allow, or say access: closed',
     })
-  if (access.mode === 'pairing' && !hasOperator(facts))
+  if (access.mode === 'pairing' && !hasActiveOperatorToken(facts))
     found.push({
       id: 'AC-003',
       severity: 'warning',
@@ -54,7 +54,7 @@ function connectionFindings(connection: ConnectionFacts, facts: ConfigFacts): re
   return found
 }
 
-function hasOperator({ hasFirstToken, tokens }: ConfigFacts): boolean {
+function hasActiveOperatorToken({ hasFirstToken, tokens }: ConfigFacts): boolean {
   // Where the tokens could not be read, nothing is claimed.
   const made = tokens?.some(({ state, scopes }) => state === 'active' && scopes.includes('admin')) ?? true
   return hasFirstToken || made

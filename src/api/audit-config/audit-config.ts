@@ -113,7 +113,7 @@ function exposureFindings(facts: ConfigFacts): readonly Finding[] {
       weak: 'messages and tokens cross the network unencrypted',
       remedy: 'listen on 127.0.0.1 behind a proxy with TLS, and set PARLEY_PUBLIC_URL to its https address',
     })
-  found.push(...strangerFindings(facts), ...addressFindings(facts))
+  found.push(...strangerTakenForLocalFindings(facts), ...publicUrlFindings(facts))
   if (metrics === 'public')
     found.push({
       id: 'AC-102',
@@ -153,7 +153,7 @@ function exposureFindings(facts: ConfigFacts): readonly Finding[] {
 }
 
 /** Settings by which a stranger can pass for a caller of this machine. */
-function strangerFindings({ host, publicUrl, connections }: ConfigFacts): readonly Finding[] {
+function strangerTakenForLocalFindings({ host, publicUrl, connections }: ConfigFacts): readonly Finding[] {
   const found: Finding[] = []
   const hooked = connections.filter((each) => each.webhookSecrets.length > 0)
   const guests = connections.filter(({ takesGuests, access }) => takesGuests && access.mode === 'public')
@@ -184,7 +184,7 @@ function strangerFindings({ host, publicUrl, connections }: ConfigFacts): readon
   return found
 }
 
-function addressFindings({ publicUrl, publicUrlFound }: ConfigFacts): readonly Finding[] {
+function publicUrlFindings({ publicUrl, publicUrlFound }: ConfigFacts): readonly Finding[] {
   if (publicUrl === undefined || publicUrlFound?.remedy === undefined) return []
   const { state, remedy, forwardedBy = [], host } = publicUrlFound
   const told = host === undefined ? '' : ` (Host ${host}, forwarding headers: ${forwardedBy.join(', ') || 'none'})`

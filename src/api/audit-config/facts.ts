@@ -108,7 +108,7 @@ export function readConfigFacts(config: Config, around: ConfigSurroundings): Con
       isShared,
       access,
       mentionHumans,
-      webhookSecrets: measureSecrets(settings),
+      webhookSecrets: measureSecretsInSettings(settings),
       isAnonymous: isSettingOn(settings, 'anonymous'),
       takesGuests: channel.takesGuests === true,
       trustsLoopback: isSettingOn(settings, 'trustLoopback'),
@@ -122,7 +122,7 @@ export function readConfigFacts(config: Config, around: ConfigSurroundings): Con
       mcpServers: mcpServers.map(({ name }) => name),
     })),
     trustedIssuers: [...config.trustedIssuers.values()].flat(),
-    tokenIssuers: issuerFacts(config.tokenIssuers),
+    tokenIssuers: summarizeTokenIssuers(config.tokenIssuers),
     adminToken: adminToken === undefined ? undefined : measureSecret('PARLEY_ADMIN_TOKEN', adminToken.reveal()),
   }
 }
@@ -135,7 +135,7 @@ function hasSetting(settings: unknown, name: string): boolean {
   return typeof settings === 'object' && settings !== null && Reflect.get(settings, name) !== undefined
 }
 
-function issuerFacts({ jwt, introspected }: Config['tokenIssuers']): ConfigFacts['tokenIssuers'] {
+function summarizeTokenIssuers({ jwt, introspected }: Config['tokenIssuers']): ConfigFacts['tokenIssuers'] {
   return [...jwt, ...(introspected === undefined ? [] : [introspected])].map((each) => ({
     issuer: each.issuer,
     anyScopes: Object.entries(each.scopes).flatMap(([ours, theirs]) => (theirs === 'any' ? [ours] : [])),
@@ -152,16 +152,16 @@ function readDatabaseServer(url: Secret | undefined): ConfigFacts['databaseServe
 }
 
 /** By name, whatever the channel: settings are read by its own schema only. */
-function measureSecrets(settings: unknown): readonly SecretFacts[] {
+function measureSecretsInSettings(settings: unknown): readonly SecretFacts[] {
   if (typeof settings !== 'object' || settings === null) return []
   return Object.entries(settings)
     .filter(([name]) => /secret/i.test(name))
     .flatMap(([name, value]) =>
-      [value].flat().flatMap((each) => secretTexts(each).map((text) => measureSecret(name, text))),
+      [value].flat().flatMap((each) => revealSecretText(each).map((text) => measureSecret(name, text))),
     )
 }
 
-function secretTexts(value: unknown): readonly string[] {
+function revealSecretText(value: unknown): readonly string[] {
   if (typeof value === 'string') return [value]
   const isSecret = typeof value === 'object' && value !== null && 'reveal' in value
   return isSecret && typeof value.reveal === 'function' ? [String(value.reveal())] : []

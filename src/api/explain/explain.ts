@@ -1,7 +1,13 @@
 // `explain`: from any id an operator may have to the whole life of the message behind it.
 import type { ChannelDefinition } from '../../contract/index.ts'
 import type { Db } from '../../db/client.ts'
-import { type Facts, type Hit, readTimelineFacts, searchNewestTimelines, searchTimelines } from '../../db/explain.ts'
+import {
+  type Facts,
+  findNewestTimelinesByUnindexedId,
+  findTimelinesById,
+  type Hit,
+  readTimelineFacts,
+} from '../../db/explain.ts'
 import type { Rejection, Rejections } from '../../identity/rejected-requests.ts'
 import { listDedupeKeys } from '../../inbound/accept.ts'
 import type { ChannelReasons } from './reason-texts.ts'
@@ -35,11 +41,11 @@ const maxCandidates = 20
 /** `connection` narrows an id that several connections know. */
 export async function explainById(deps: ExplainDeps, asked: string, connection?: string): Promise<ExplainResult> {
   const isOnAskedConnection = (hit: Hit): boolean => connection === undefined || hit.connection === connection
-  const known = await searchTimelines(deps.db, asked, listDedupeKeys(asked, deps.agents), maxCandidates)
-  const hits = known.length > 0 ? known : await searchNewestTimelines(deps.db, asked, maxCandidates)
+  const known = await findTimelinesById(deps.db, asked, listDedupeKeys(asked, deps.agents), maxCandidates)
+  const hits = known.length > 0 ? known : await findNewestTimelinesByUnindexedId(deps.db, asked, maxCandidates)
   const candidates = dropDuplicateHits(hits.filter(isOnAskedConnection))
   const [only, ...others] = candidates
-  if (only === undefined) return explainRejected(deps, asked, connection)
+  if (only === undefined) return explainRejectionByTrace(deps, asked, connection)
   if (others.length > 0) return { kind: 'ambiguous', candidates: candidates.slice(0, maxCandidates) }
   const facts = await readTimelineFacts(deps.db, only)
   const reasons = findChannelReasons(deps, only.connection)
@@ -66,7 +72,11 @@ function findChannelReasons({ channels = [] }: ExplainDeps, connection: string):
   return channels.find(({ channel }) => connection.startsWith(`${channel}/`))?.reasons ?? {}
 }
 
-function explainRejected({ rejections }: ExplainDeps, trace: string, connection: string | undefined): ExplainResult {
+function explainRejectionByTrace(
+  { rejections }: ExplainDeps,
+  trace: string,
+  connection: string | undefined,
+): ExplainResult {
   const [rejection] = rejections?.list({ limit: 1, trace, connection }) ?? []
   if (rejection === undefined) return { kind: 'unknown' }
   const facts = { message: null, decisions: [], turns: [], deliveries: [], edits: [], rejection }

@@ -10,7 +10,7 @@ import type {
   PairingFacts,
 } from '../../db/explain.ts'
 import { formatPairingCode } from '../../identity/pairing.ts'
-import { durationBetween } from '../../lib/duration-text.ts'
+import { durationTextBetween } from '../../lib/duration-text.ts'
 import { accessRuleText, type ChannelReasons, hasReasonText, reasonText } from './reason-texts.ts'
 import { type NextStep, type TimelineEntry, timelineEntry } from './timeline-entry.ts'
 
@@ -31,45 +31,46 @@ export function messageEntries(message: MessageFacts, facts: Facts, own: Channel
 }
 
 /** What people call a message: the platform's name for it where there is one. */
-export function messageName(message: { readonly messageId: string | null; readonly id: string }): string {
+export function messageDisplayId(message: { readonly messageId: string | null; readonly id: string }): string {
   return message.messageId ?? message.id
 }
 
 function receivedEntry(message: MessageFacts): TimelineEntry {
   const { connection, agent, deliveryId, platformAt, receivedAt } = message
   const delivery = deliveryId === null ? '' : `, delivery ${deliveryId}`
-  const late = platformAt === null ? '' : ` Its platform dates it ${durationBetween(platformAt, receivedAt)} earlier.`
+  const late =
+    platformAt === null ? '' : ` Its platform dates it ${durationTextBetween(platformAt, receivedAt)} earlier.`
   const flag = message.isFlagged
     ? ' Another message had come under the same id with other words, so this one is flagged.'
     : ''
   return timelineEntry(
     receivedAt,
     'Received',
-    `${messageKindText(message)} on ${connection}${delivery}, for the agent ${agent}.${late}${flag} ${keptContentText(message)}`,
+    `${messageKindText(message)} on ${connection}${delivery}, for the agent ${agent}.${late}${flag} ${contentRetentionText(message)}`,
   )
 }
 
 function messageKindText(message: MessageFacts): string {
   if (message.kind === 'rejected_event') return 'an arrival that became no message'
   if (message.kind === 'operation') return 'what an operator asked of the channel'
-  const name = `message ${messageName(message)}`
+  const name = `message ${messageDisplayId(message)}`
   if (message.event === 'edit') return `${name}, an edit of ${message.editOf},`
   if (message.event === 'delete') return `${name}, the deletion of ${message.editOf},`
   return message.kind === 'message' ? name : `${name}, a ${message.kind} that wants an answer of its own,`
 }
 
-function hasNoMessage(kind: string): boolean {
+function isKindWithoutMessage(kind: string): boolean {
   return kind === 'rejected_event' || kind === 'operation'
 }
 
-function keptContentText({ hasContent, hasRaw, kind }: MessageFacts): string {
-  if (hasNoMessage(kind)) return hasRaw ? 'What came is kept, without secrets.' : 'What came is no longer kept.'
+function contentRetentionText({ hasContent, hasRaw, kind }: MessageFacts): string {
+  if (isKindWithoutMessage(kind)) return hasRaw ? 'What came is kept, without secrets.' : 'What came is no longer kept.'
   if (hasContent) return hasRaw ? 'Message and original are kept.' : 'The message is kept, its original is not.'
   return 'What it said is erased; this receipt stays.'
 }
 
 function senderEntries({ evidence, subject, kind, traceId }: MessageFacts): readonly TimelineEntry[] {
-  if (hasNoMessage(kind)) return []
+  if (isKindWithoutMessage(kind)) return []
   // Only erasing a person takes the trace of an inbound event away.
   if (traceId === '') return [timelineEntry(null, 'Sender', 'was erased: who it was is gone with what they said.')]
   if (evidence === null) {
@@ -137,10 +138,12 @@ function outcomeEntries(message: MessageFacts, { turns }: Facts, own: ChannelRea
 function waitingEntries({ lane, attempts, state }: MessageFacts): readonly TimelineEntry[] {
   if (lane === null || state !== 'queued') return []
   const again = attempts > 0 ? ' It has been tried before.' : ''
-  return [timelineEntry(null, lane.mode === 'active' ? 'Waiting' : 'Held', `${waitingText(lane)}${again}`, 'wait')]
+  return [
+    timelineEntry(null, lane.mode === 'active' ? 'Waiting' : 'Held', `${queuePositionText(lane)}${again}`, 'wait'),
+  ]
 }
 
-function waitingText({ mode, ahead, hasOpenTurn, isHeld }: LaneFacts): string {
+function queuePositionText({ mode, ahead, hasOpenTurn, isHeld }: LaneFacts): string {
   const queue = ahead === 0 ? 'It is next in its conversation' : `It stands behind ${ahead} earlier in its conversation`
   if (mode === 'operator') return `${queue}, but a person has taken the conversation over (lane mode operator).`
   if (mode !== 'active') return `${queue}, but the conversation is paused (lane mode ${mode}).`
@@ -154,8 +157,8 @@ function editEntry(edit: EditFacts, message: MessageFacts): TimelineEntry {
   const title = edit.event === 'delete' ? 'Deleted' : 'Edited'
   const text =
     edit.state === 'refused'
-      ? `Another sender tried to have it ${verb} (${messageName(edit)}); refused: ${reasonText(edit.reason ?? 'refused')}.`
-      : `Its author ${verb} it (${messageName(edit)}). ${editEffectText(edit, message)}`
+      ? `Another sender tried to have it ${verb} (${messageDisplayId(edit)}); refused: ${reasonText(edit.reason ?? 'refused')}.`
+      : `Its author ${verb} it (${messageDisplayId(edit)}). ${editEffectText(edit, message)}`
   return timelineEntry(edit.receivedAt, title, text)
 }
 
@@ -260,7 +263,7 @@ function pairingEntries({ pairing, connection, receivedAt }: MessageFacts): read
 
 function pairingDecisionEntries({ status, decidedAt, decidedBy, createdAt }: PairingFacts): readonly TimelineEntry[] {
   if (decidedAt === null) return []
-  const after = `${durationBetween(createdAt, decidedAt)} after the code was given`
+  const after = `${durationTextBetween(createdAt, decidedAt)} after the code was given`
   switch (status) {
     case 'approved':
       return [
@@ -278,7 +281,7 @@ function pairingDecisionEntries({ status, decidedAt, decidedBy, createdAt }: Pai
   }
 }
 
-export function pairingSteps({ pairing }: MessageFacts): readonly NextStep[] {
+export function pairingNextSteps({ pairing }: MessageFacts): readonly NextStep[] {
   if (pairing === null) return []
   const code = formatPairingCode(pairing.code)
   return [
@@ -297,7 +300,7 @@ const notAdmittedReasons: ReadonlySet<string> = new Set([
 ])
 
 /** What lets the sender of a refused message in the next time. The message itself is over. */
-export function admissionSteps({ reason, subject, connection }: MessageFacts): readonly NextStep[] {
+export function admissionNextSteps({ reason, subject, connection }: MessageFacts): readonly NextStep[] {
   if (reason === null || subject === null) return []
   const who = quoteForShell(subject)
   if (reason === 'blocked') return [{ text: 'to take the block back', command: `parley grants unblock ${who}` }]

@@ -1,7 +1,7 @@
 // The timeline of a message, from facts: what became of it, how it came to that, what can be done. Pure.
 import type { DeliveryEvent, DeliveryFacts, Facts, MessageFacts } from '../../db/explain.ts'
-import { durationBetween, durationText } from '../../lib/duration-text.ts'
-import { admissionSteps, messageEntries, messageName, pairingSteps } from './message-timeline.ts'
+import { durationText, durationTextBetween } from '../../lib/duration-text.ts'
+import { admissionNextSteps, messageDisplayId, messageEntries, pairingNextSteps } from './message-timeline.ts'
 import { type ChannelReasons, hasReasonText, reasonText } from './reason-texts.ts'
 import {
   capitalizeFirst,
@@ -104,7 +104,7 @@ function mergedHeadline(message: MessageFacts, facts: Facts, own: ChannelReasons
   const lead = members.findLast((member) => member.event === 'new')
   const returned = bounceReason(facts)
   const end = returned === undefined ? '' : ` The reply came back later: ${reasonText(returned, own)}.`
-  return `Merged: answered together with ${lead === undefined ? 'its neighbours' : messageName(lead)}, ${timeTakenText(message)} after it was received.${end}`
+  return `Merged: answered together with ${lead === undefined ? 'its neighbours' : messageDisplayId(lead)}, ${timeTakenText(message)} after it was received.${end}`
 }
 
 function turnHeadline({ turns, deliveries }: Facts): string {
@@ -115,7 +115,7 @@ function turnHeadline({ turns, deliveries }: Facts): string {
 }
 
 function timeTakenText({ receivedAt, endedAt }: MessageFacts): string {
-  return endedAt === null ? 'some time' : durationBetween(receivedAt, endedAt)
+  return endedAt === null ? 'some time' : durationTextBetween(receivedAt, endedAt)
 }
 
 /** By time. A line without a time stays behind the one it was told after. */
@@ -150,16 +150,16 @@ function nextSteps(fate: MessageOutcome, { message, deliveries }: Facts): readon
   const failed = deliveries.filter((each) => failedStates.has(each.state) && each.settledAt !== null)
   const left = deliveries.filter((each) => each.reason === 'earlier_part_failed')
   return [
-    ...failed.map((each) => retryDeliveryStep(each, outboundCallName(each, deliveries))),
+    ...failed.map((each) => retryDeliveryStep(each, deliveryPartName(each, deliveries))),
     ...left.map((each) => ({
-      text: `then ${outboundCallName(each, deliveries)}, which was cancelled with it`,
+      text: `then ${deliveryPartName(each, deliveries)}, which was cancelled with it`,
       command: `parley deliveries retry ${each.id}`,
     })),
     ...failed.map((each) => ({
-      text: `or let ${outboundCallName(each, deliveries)} go`,
+      text: `or let ${deliveryPartName(each, deliveries)} go`,
       command: `parley deliveries drop ${each.id}`,
     })),
-    ...(message === null ? [] : messageSteps(fate, message)),
+    ...(message === null ? [] : messageNextSteps(fate, message)),
   ]
 }
 
@@ -171,7 +171,7 @@ function retryDeliveryStep({ id, state }: DeliveryFacts, name: string): NextStep
   return { text, command: `parley deliveries retry ${id}` }
 }
 
-function messageSteps(fate: MessageOutcome, message: MessageFacts): readonly NextStep[] {
+function messageNextSteps(fate: MessageOutcome, message: MessageFacts): readonly NextStep[] {
   const resubmit = `parley dead-letters resubmit ${message.id}`
   switch (fate) {
     case 'dead_turn':
@@ -191,9 +191,9 @@ function messageSteps(fate: MessageOutcome, message: MessageFacts): readonly Nex
         ? [{ text: 'after an upgrade that can read it, take it again', command: resubmit }]
         : []
     case 'refused':
-      return admissionSteps(message)
+      return admissionNextSteps(message)
     case 'pairing':
-      return pairingSteps(message)
+      return pairingNextSteps(message)
     case 'held':
       return [{ text: 'make the conversation active again; nothing is lost until then', command: null }]
     default:
@@ -208,7 +208,7 @@ function deliveryEntries(
   { deliveries }: Facts,
   own: ChannelReasons,
 ): readonly TimelineEntry[] {
-  const what = outboundCallName(delivery, deliveries)
+  const what = deliveryPartName(delivery, deliveries)
   const tries = delivery.history
     .filter((event) => event.what !== 'cancelled')
     .map((event, index, events) => deliveryAttemptEntry(event, events.slice(0, index), what, own))
@@ -225,7 +225,7 @@ const purposeNames: Readonly<Record<string, string>> = {
 }
 
 /** `the reply`, `part 2 of 3 of the reply`, `the apology`. */
-function outboundCallName(delivery: DeliveryFacts, all: readonly DeliveryFacts[]): string {
+function deliveryPartName(delivery: DeliveryFacts, all: readonly DeliveryFacts[]): string {
   const alike = all.filter((each) => each.turnId === delivery.turnId && each.purpose === delivery.purpose)
   const name = purposeNames[delivery.purpose] ?? `the ${delivery.purpose}`
   return alike.length === 1 ? name : `part ${alike.indexOf(delivery) + 1} of ${alike.length} of ${name}`

@@ -9,9 +9,9 @@ import type {
   TurnEvent,
   TurnFacts,
 } from '../../db/explain.ts'
-import { durationBetween, durationText } from '../../lib/duration-text.ts'
+import { durationText, durationTextBetween } from '../../lib/duration-text.ts'
 import { formatThrownError } from '../../lib/errors.ts'
-import { messageName } from './message-timeline.ts'
+import { messageDisplayId } from './message-timeline.ts'
 import { reasonText } from './reason-texts.ts'
 import { type TimelineEntry, timelineEntry } from './timeline-entry.ts'
 
@@ -50,12 +50,12 @@ function turnStartEntry(
   if (signal !== null)
     return timelineEntry(startedAt, 'Turn', `began because of a ${signal}, not because of a message.`)
   const waited =
-    message === null ? '' : ` ${durationBetween(message.receivedAt, startedAt)} after the message was received`
+    message === null ? '' : ` ${durationTextBetween(message.receivedAt, startedAt)} after the message was received`
   const split = history.find((event) => event.what === 'split')
   const taken = members.filter((member) => member.event === 'new')
   const company =
     taken.length > 1
-      ? `, with ${taken.length} messages of one sender taken as one: ${taken.map(messageName).join(', ')}`
+      ? `, with ${taken.length} messages of one sender taken as one: ${taken.map(messageDisplayId).join(', ')}`
       : split?.members === undefined
         ? ''
         : `, with ${split.members.length} messages of one sender taken as one`
@@ -67,7 +67,7 @@ function turnStartEntry(
 
 function stepEntry({ name, state, error, answeredBy, startedAt, finishedAt }: StepFacts): TimelineEntry {
   const title = `"${name.replace(/:[0-9a-f]{16}(?=#|$)/, '')}"`
-  const span = finishedAt === null ? '' : ` after ${durationBetween(startedAt, finishedAt)}`
+  const span = finishedAt === null ? '' : ` after ${durationTextBetween(startedAt, finishedAt)}`
   switch (state) {
     case 'finished':
       return timelineEntry(
@@ -146,7 +146,7 @@ function turnEventEntries(
         timelineEntry(
           event.at,
           'Died',
-          `its process died ${timesText(event.crashes ?? 1)}: attempt ${event.attempt} ended without a word, by a kill, a crash or for want of memory. A turn that this happens to is kept apart from others.`,
+          `its process died ${onceOrTimesText(event.crashes ?? 1)}: attempt ${event.attempt} ended without a word, by a kill, a crash or for want of memory. A turn that this happens to is kept apart from others.`,
           'bad',
         ),
       ]
@@ -174,7 +174,7 @@ function turnEventEntries(
         timelineEntry(
           event.at,
           'Replied',
-          `the agent's answer was stored together with ${callCountText(deliveries, 'reply')}.`,
+          `the agent's answer was stored together with ${sendCallCountText(deliveries, 'reply')}.`,
         ),
       ]
     case 'silent':
@@ -215,11 +215,11 @@ function gaveUpEntries(event: TurnEvent, deliveries: readonly DeliveryFacts[]): 
   return [timelineEntry(event.at, 'Given up', text, 'bad')]
 }
 
-function timesText(count: number): string {
+function onceOrTimesText(count: number): string {
   return count === 1 ? 'once' : `${count} times`
 }
 
-function callCountText(deliveries: readonly DeliveryFacts[], purpose: string): string {
+function sendCallCountText(deliveries: readonly DeliveryFacts[], purpose: string): string {
   const count = deliveries.filter((delivery) => delivery.purpose === purpose).length
   return count === 1 ? 'one call to send' : `${count} calls to send, in order`
 }

@@ -94,12 +94,12 @@ function routeSecurity({ audience, scopes = ['admin'] }: DocumentedRoute): reado
 export type DocumentFacts = { readonly url: string; readonly version: string }
 
 export function openApiDocument(operations: readonly DocumentedRoute[], { url, version }: DocumentFacts): OpenApi {
-  const components = createComponents()
+  const components = createSchemaComponents()
   const problem = components.add(problemSchema, 'output')
   const statuses = new Set<number>()
   const paths: Record<string, Record<string, DocumentedOperation>> = {}
   for (const operation of operations) {
-    const path = documentedPath(operation.path)
+    const path = toOpenApiPath(operation.path)
     paths[path] = { ...paths[path], [operation.method]: documentedOperation(operation, components, statuses) }
   }
   return {
@@ -132,7 +132,7 @@ export function openApiDocument(operations: readonly DocumentedRoute[], { url, v
 }
 
 /** `:id` as `{id}`; what follows a star has no name of its own. */
-export function documentedPath(path: string): string {
+export function toOpenApiPath(path: string): string {
   // What a part of the path may look like is for the router alone.
   return path.replaceAll(/:(\w+)(?:\{[^}]*\})?/g, '{$1}').replace(/\*$/, '{rest}')
 }
@@ -191,7 +191,7 @@ function documentedParameters(
   { path, params = {}, query, headers = {} }: DocumentedRoute,
   components: Components,
 ): readonly Parameter[] {
-  const names = [...documentedPath(path).matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
+  const names = [...toOpenApiPath(path).matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
   const inPath = names.map((name) => {
     const description = params[name === 'rest' ? '*' : name]?.meta()?.description ?? 'An id, as the lists show it'
     return { name, in: 'path', required: true, description, schema: { type: 'string' } }
@@ -229,7 +229,7 @@ type Components = {
   readonly all: () => Schema
 }
 
-function createComponents(): Components {
+function createSchemaComponents(): Components {
   const named = new Map<string, Schema>()
   return {
     all: () => Object.fromEntries([...named].sort(([one], [other]) => (one < other ? -1 : 1))),
@@ -248,10 +248,10 @@ function createComponents(): Components {
             delete jsonSchema.additionalProperties
         },
       }) as Schema & { readonly $defs?: Readonly<Record<string, Schema>>; readonly id?: string }
-      const localSchemaName = (name: string): string => (name.startsWith('__') ? 'Json' : name)
+      const componentSchemaName = (name: string): string => (name.startsWith('__') ? 'Json' : name)
       for (const [name, { id: _id, ...part }] of Object.entries($defs ?? {}))
-        named.set(localSchemaName(name), withComponentRefs(part, localSchemaName) as Schema)
-      const whole = withComponentRefs(rest, localSchemaName) as Schema
+        named.set(componentSchemaName(name), withComponentRefs(part, componentSchemaName) as Schema)
+      const whole = withComponentRefs(rest, componentSchemaName) as Schema
       if (typeof id !== 'string') return whole
       named.set(id, whole)
       return { $ref: `#/components/schemas/${id}` }

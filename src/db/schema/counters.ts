@@ -3,7 +3,7 @@
 import { bigint, date, integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
 import { connectionColumn, instantColumn, tenantColumn } from './columns.ts'
 
-const countedColumns = () => ({
+const counterKeyColumns = () => ({
   /** `message`, `call`, `drift` or `crash`. */
   kind: text('kind').notNull(),
   tenant: tenantColumn(),
@@ -15,7 +15,7 @@ const countedColumns = () => ({
 export const counters = pgTable(
   'counters',
   {
-    ...countedColumns(),
+    ...counterKeyColumns(),
     /** Rows that stand there now. */
     current: bigint('current', { mode: 'number' }).notNull(),
     /** Times this was ever reached; never falls, also when retention removes the rows. */
@@ -27,7 +27,7 @@ export const counters = pgTable(
 )
 
 export const counterChanges = pgTable('counter_changes', {
-  ...countedColumns(),
+  ...counterKeyColumns(),
   delta: integer('delta').notNull(),
   at: instantColumn('at'),
 })

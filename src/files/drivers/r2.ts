@@ -2,7 +2,13 @@
 
 import { withTimeout } from '../../lib/time.ts'
 import { assertObjectKey, type BlobStore, type ByteRange } from '../blob-store.ts'
-import { type BodyPart, mayHaveTakenEffect, readBodyParts, storeFailure, storeTimeouts } from './store-request.ts'
+import {
+  type BodyPart,
+  mayHaveTakenEffect,
+  readBodyParts,
+  storeTimeouts,
+  toStorageUnavailableError,
+} from './store-request.ts'
 
 type R2Metadata = { readonly httpMetadata: { readonly contentType: string } }
 type R2Part = { readonly partNumber: number; readonly etag: string }
@@ -41,10 +47,10 @@ export function createR2Store({
   name = 'r2',
   timeoutMs = storeTimeouts.timeoutMs,
 }: R2StoreOptions): BlobStore {
-  const timeoutFailure = () => storeFailure('it did not answer in time', undefined)
+  const timeoutFailure = () => toStorageUnavailableError('it did not answer in time', undefined)
   const withR2Timeout = <Result>(work: Promise<Result>) =>
     withTimeout(work, timeoutMs, timeoutFailure).catch((error: unknown) => {
-      throw storeFailure('it could not be reached', error)
+      throw toStorageUnavailableError('it could not be reached', error)
     })
   return {
     name,
@@ -82,7 +88,7 @@ async function writeR2Object(
   } catch (error) {
     await parts.return()
     if (mayHaveTakenEffect(error)) await within(binding.delete(key)).catch(() => {})
-    throw storeFailure('a write did not end well', error)
+    throw toStorageUnavailableError('a write did not end well', error)
   }
 }
 

@@ -7,10 +7,10 @@ import { assertObjectKey, type BlobStore, type ByteRange, chooseSignedDispositio
 import {
   type BodyPart,
   drainResponse,
+  fetchFromStore,
   mayHaveTakenEffect,
   readBodyParts,
   requireRangedBody,
-  storeRequest,
   storeTimeouts,
   unexpectedStoreResponse,
 } from './store-request.ts'
@@ -107,7 +107,7 @@ function createS3Client(options: S3StoreOptions, aws: AwsClient, urlOf: (key: st
     const digest = await sha256Bytes(body ?? new Uint8Array())
     const url = `${urlOf(key)}${query}`
     const signed = await aws.sign(url, { method, headers: { ...headers, 'x-amz-content-sha256': toHex(digest) } })
-    return storeRequest(deps, url, { method, headers: signed.headers, ...(body === undefined ? {} : { body }) })
+    return fetchFromStore(deps, url, { method, headers: signed.headers, ...(body === undefined ? {} : { body }) })
   }
 }
 

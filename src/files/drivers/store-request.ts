@@ -13,7 +13,7 @@ export type StoreRequestDeps = {
 
 export const storeTimeouts = { timeoutMs: 60_000, idleMs: 30_000 } as const
 
-export async function storeRequest(
+export async function fetchFromStore(
   { fetch, timeoutMs, idleMs }: StoreRequestDeps,
   url: string,
   init: RequestInit,
@@ -28,7 +28,7 @@ export async function storeRequest(
       response,
     )
   } catch (error) {
-    throw storeFailure('it could not be reached', error)
+    throw toStorageUnavailableError('it could not be reached', error)
   } finally {
     clearTimeout(timer)
   }
@@ -50,7 +50,7 @@ function bodyWithIdleTimeout(
           if (done) controller.close()
           else controller.enqueue(value)
         } catch (error) {
-          throw storeFailure('it broke off while it was read', error)
+          throw toStorageUnavailableError('it broke off while it was read', error)
         } finally {
           clearTimeout(timer)
         }
@@ -81,7 +81,7 @@ export async function unexpectedStoreResponse(response: Response, act: string): 
 }
 
 /** Causes are dropped: a runtime's network error may carry the signed URL. */
-export function storeFailure(what: string, error: unknown): GatewayError {
+export function toStorageUnavailableError(what: string, error: unknown): GatewayError {
   if (isGatewayError(error)) return error
   return new GatewayError('storage_unavailable', `[attachments] the store failed: ${what}; try again later`, {
     retryable: true,

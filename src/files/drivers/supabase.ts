@@ -4,10 +4,10 @@ import { assertObjectKey, type BlobStore, type ByteRange, isShownInline } from '
 import {
   type BodyPart,
   drainResponse,
+  fetchFromStore,
   mayHaveTakenEffect,
   readBodyParts,
   requireRangedBody,
-  storeRequest,
   storeTimeouts,
   unexpectedStoreResponse,
 } from './store-request.ts'
@@ -128,7 +128,7 @@ function createSupabaseClient(options: SupabaseStoreOptions, base: string): Supa
   return (path, init) => {
     const key = options.key.reveal()
     const headers = { ...Object.fromEntries(new Headers(init.headers)), authorization: `Bearer ${key}`, apikey: key }
-    return storeRequest(deps, `${base}${path}`, { ...init, headers })
+    return fetchFromStore(deps, `${base}${path}`, { ...init, headers })
   }
 }
 

@@ -6,7 +6,7 @@ import type { Bearer } from '../../contract/caller.ts'
 import type { RejectReason } from '../../contract/index.ts'
 import type { Log } from '../../lib/log.ts'
 import {
-  createIssuerKeys,
+  createIssuerKeyCache,
   createTokenIntrospector,
   type IssuerCache,
   type IssuerFetch,
@@ -19,7 +19,7 @@ import {
   readTokenClaims,
   resolveAudienceAgent,
   type TokenClaims,
-  toBearer,
+  tokenClaimsToBearer,
 } from './token-claims.ts'
 import type { IntrospectedIssuer, JwtIssuer, TokenIssuers } from './token-issuers.ts'
 
@@ -48,9 +48,9 @@ type CheckedToken =
 
 export function createExternalTokenVerifier(deps: ExternalTokenDeps): ExternalTokenVerifier {
   const { jwt, introspected } = deps.issuers
-  const keys = new Map(jwt.map((each) => [each.issuer, createIssuerKeys(deps, each)]))
+  const keys = new Map(jwt.map((each) => [each.issuer, createIssuerKeyCache(deps, each)]))
   const introspectToken = introspected === undefined ? undefined : createTokenIntrospector(deps, introspected)
-  const checkToken = async (token: string): Promise<CheckedToken> => {
+  const checkJwtOrIntrospect = async (token: string): Promise<CheckedToken> => {
     const read = decodeUnverifiedJwt(token)
     const issuer = jwt.find((each) => each.issuer === read?.issuer)
     const known = issuer === undefined ? undefined : keys.get(issuer.issuer)
@@ -66,13 +66,13 @@ export function createExternalTokenVerifier(deps: ExternalTokenDeps): ExternalTo
   }
   return {
     async verify(token, context) {
-      const checked = await checkToken(token)
+      const checked = await checkJwtOrIntrospect(token)
       if (!checked.ok) return rejectToken(checked.reason)
       const { claims, issuer } = checked
       const agent = resolveAudienceAgent(claims.audience, issuer.audience, context)
       if (agent === undefined) return rejectToken('token_audience')
       const kind = 'proves' in issuer && issuer.proves === 'agent' ? 'jwt' : 'oauth'
-      const bearer = await toBearer(deps.hash, issuer, { claims, kind, agent })
+      const bearer = await tokenClaimsToBearer(deps.hash, issuer, { claims, kind, agent })
       if (bearer === undefined) return rejectToken('invalid_token')
       return { kind: 'held', bearer, use: () => markTokenUsed(deps, issuer, claims) }
     },

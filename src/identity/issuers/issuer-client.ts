@@ -100,7 +100,7 @@ export interface IssuerKeys {
 
 type Issuer = Pick<JwtIssuer, 'issuer' | 'jwksUrl'>
 
-export function createIssuerKeys(deps: IssuerKeyDeps, issuer: Issuer): IssuerKeys {
+export function createIssuerKeyCache(deps: IssuerKeyDeps, issuer: Issuer): IssuerKeys {
   const { memory } = deps
   let asking: Promise<void> | undefined
   const ageMsSince = (since: number): number => {

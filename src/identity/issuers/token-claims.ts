@@ -3,7 +3,7 @@
 import * as z from 'zod'
 import type { Bearer, ForeignTokenClaims } from '../../contract/caller.ts'
 import type { RejectReason } from '../../contract/index.ts'
-import { isPlainSubject } from '../../contract/mint-evidence.ts'
+import { isNamespacedSubject } from '../../contract/mint-evidence.ts'
 import type { IntrospectedIssuer, JwtIssuer } from './token-issuers.ts'
 
 /** Until the year 9999; what is later is no time. */
@@ -140,7 +140,7 @@ export type CheckedTokenClaims = {
  * The owner of what is created with it is issuer, subject and client together: another application of the
  * same person is another owner. Undefined: no plain subject can be made of it.
  */
-export async function toBearer(
+export async function tokenClaimsToBearer(
   hash: (text: string) => Promise<string>,
   issuer: Issuer,
   { claims, kind, agent }: CheckedTokenClaims,
@@ -148,10 +148,10 @@ export async function toBearer(
   const about = `${issuer.subjectPrefix}${percentEncodeSubject(claims.subject)}`
   const user = claims.actors[0] ?? claims.client
   const subject = user === undefined || user === claims.subject ? about : `${about}#${percentEncodeSubject(user)}`
-  if (!isPlainSubject(subject)) return undefined
+  if (!isNamespacedSubject(subject)) return undefined
   const digits = (await hash(subject)).slice(0, 16)
   return {
-    tokenId: isPlainTokenId(claims.id) ? claims.id : digits,
+    tokenId: isValidTokenId(claims.id) ? claims.id : digits,
     subject,
     agent,
     name: `caller-${digits}`,
@@ -192,7 +192,7 @@ function secondsToIso(seconds: number): string {
   return new Date(seconds * 1000).toISOString()
 }
 
-function isPlainTokenId(id: string | undefined): id is string {
+function isValidTokenId(id: string | undefined): id is string {
   return id !== undefined && /^[\w.:~-]{1,128}$/.test(id)
 }
 

@@ -3,7 +3,7 @@
 import * as z from 'zod'
 import { delimitedPrefixSchema, wordSchema } from '../../contract/access.ts'
 import { secretSchema } from '../../contract/index.ts'
-import { isPlainSubject } from '../../contract/mint-evidence.ts'
+import { isNamespacedSubject } from '../../contract/mint-evidence.ts'
 import type { Secret } from '../../lib/secret.ts'
 
 /** Signatures with a key that only the issuer has. Secrets that both sides know are not among them. */
@@ -11,7 +11,7 @@ const knownAlgorithms = ['EdDSA', 'ES256', 'RS256', 'PS256'] as const
 
 const loopbackHost = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
 
-function isFetchable(text: string): boolean {
+function isHttpsOrLoopbackUrl(text: string): boolean {
   if (!URL.canParse(text)) return false
   const { protocol, hostname, origin, pathname, search, href } = new URL(text)
   // Nothing in front of the host, nothing behind the query.
@@ -20,7 +20,7 @@ function isFetchable(text: string): boolean {
 }
 
 const fetchable = wordSchema.refine(
-  isFetchable,
+  isHttpsOrLoopbackUrl,
   'must be an https URL (http only for this machine), without a name or password',
 )
 const audience = wordSchema.refine((text) => !text.includes('*'), 'names one audience exactly; wildcards are not known')
@@ -39,7 +39,7 @@ const sharedIssuerFields = {
   scopes: z.record(wordSchema, z.union([z.literal('any'), z.array(wordSchema).min(1)])).default({}),
   /** What subjects begin with here. Without it: `iss:` and the issuer's host and path. */
   subjectPrefix: delimitedPrefixSchema
-    .refine(isPlainSubject, 'must begin with a namespace, such as people:')
+    .refine(isNamespacedSubject, 'must begin with a namespace, such as people:')
     .refine((prefix) => !prefix.startsWith('gw:'), 'must not be of our own namespace gw:')
     .optional(),
 }
@@ -174,7 +174,7 @@ export function toProtectedResource(issuers: TokenIssuers, resource: string): Pr
 }
 
 /** Where that is written for a resource: its path stands after the well-known one (RFC 9728 section 3.1). */
-export function metadataUrl(publicUrl: string, resource = publicUrl): string {
+export function protectedResourceMetadataUrl(publicUrl: string, resource = publicUrl): string {
   const { pathname } = new URL(resource)
   return `${new URL(publicUrl).origin}${resourcePath}${pathname === '/' ? '' : pathname}`
 }

@@ -5,20 +5,20 @@
 import { Tokenizer } from 'htmlparser2'
 import { maxTextLength } from '../../contract/index.ts'
 import { cleanText } from '../../lib/clean-text.ts'
-import { removeLooseJoiners, removeUnseenCharacters } from './invisible-characters.ts'
+import { removeInvisibleExceptJoiners, removeUnneededZeroWidthJoiners } from './invisible-characters.ts'
 import { closeAllElements, closeElement, createOpenElements, currentVisibility, openElement } from './open-elements.ts'
 import {
   appendText,
   appendWithoutSpace,
   breakLine,
-  createLines,
+  createTextLines,
   enterListOrQuote,
   enterTableRow,
   joinFinishedLines,
   type Lines,
+  recordWrittenText,
   requestLineBreaks,
   startCell,
-  startRecording,
   writePreformatted,
   writeWords,
 } from './text-lines.ts'
@@ -49,7 +49,7 @@ export type HtmlTextOptions = {
 
 /** At most `maxLength` UTF-16 units of plain text. It is never markup again: a caller that shows it must escape it. */
 export function htmlToText(html: string, options: HtmlTextOptions = {}): string {
-  const lines = createLines(Math.min(options.maxLength ?? maxTextLength, maxTextLength))
+  const lines = createTextLines(Math.min(options.maxLength ?? maxTextLength, maxTextLength))
   const elements = createOpenElements()
   const [lists, formulas]: [List[], Formula[]] = [[], []]
   let isRaw = false
@@ -86,13 +86,13 @@ export function htmlToText(html: string, options: HtmlTextOptions = {}): string 
         if (options.onHidden !== undefined && /\S/.test(text)) options.onHidden()
         return
       }
-      if (look.keepsSpace) writePreformatted(lines, removeUnseenCharacters(text))
-      else writeWords(lines, removeUnseenCharacters(text))
+      if (look.keepsSpace) writePreformatted(lines, removeInvisibleExceptJoiners(text))
+      else writeWords(lines, removeInvisibleExceptJoiners(text))
     },
     isFull: () => lines.isFull,
   })
   closeAllElements(elements)
-  return removeLooseJoiners(joinFinishedLines(lines))
+  return removeUnneededZeroWidthJoiners(joinFinishedLines(lines))
 }
 
 /** Number of the next item; undefined in a list without numbers. */
@@ -183,7 +183,7 @@ function beginFormula({ lines, formulas }: Page, name: string): () => void {
 }
 
 function beginLink(lines: Lines, attributes: Attributes): () => void {
-  const label = startRecording(lines)
+  const label = recordWrittenText(lines)
   return () => {
     const classes = attributes.get('class')?.split(/\s+/) ?? []
     const more = htmlLinkText(label.end(), attributes.get('href'), classes)
@@ -232,7 +232,7 @@ function writeLine(lines: Lines, text: string, breaks: 1 | 2 = 1): void {
 
 /** Pictures without words, and those that say they only decorate, say nothing to a model either. */
 function writeImage(lines: Lines, attributes: Attributes): void {
-  const alt = removeUnseenCharacters(attributes.get('alt') ?? '')
+  const alt = removeInvisibleExceptJoiners(attributes.get('alt') ?? '')
     .replace(/\s+/g, ' ')
     .trim()
     .slice(0, maxAltLength)
@@ -318,13 +318,13 @@ type LinkText = { readonly text: string; readonly place: 'behind' | 'apart' | 'i
 
 /** Undefined: the label says it all. */
 function htmlLinkText(label: string, href: string | undefined, classes: readonly string[]): LinkText | undefined {
-  const url = linkTarget(href)
+  const url = parseLinkWithAllowedProtocol(href)
   if (label === '' || url === undefined) return undefined
   if (hashtag.test(label) && classes.includes('hashtag')) return undefined
   if (mention.test(label) && (classes.includes('mention') || classes.includes('u-url')))
     return url.host === '' ? undefined : { text: `@${url.host}`, place: 'behind' }
   if (isLabelOfUrl(label, url)) return undefined
-  const shown = shownUrl(url)
+  const shown = urlWithoutCredentials(url)
   if (shown.length > maxShownUrl) return { text: `(${shown.slice(0, maxShownUrl)}…)`, place: 'apart' }
   return isShortenedUrl(label, url) ? { text: shown, place: 'instead' } : { text: `(${shown})`, place: 'apart' }
 }
@@ -333,18 +333,18 @@ function htmlLinkText(label: string, href: string | undefined, classes: readonly
 function isShortenedUrl(label: string, url: URL): boolean {
   const stem = /^(.+?)(?:…|\.\.\.)$/.exec(label)?.[1]
   if (stem === undefined || url.host === '') return false
-  const [said, target] = [normalizeForComparison(stem), normalizeForComparison(shownUrl(url))]
-  return target.startsWith(said) && said.length > normalizeForComparison(url.host).length
+  const [said, target] = [normalizeUrlForComparison(stem), normalizeUrlForComparison(urlWithoutCredentials(url))]
+  return target.startsWith(said) && said.length > normalizeUrlForComparison(url.host).length
 }
 
-function linkTarget(href: string | undefined): URL | undefined {
+function parseLinkWithAllowedProtocol(href: string | undefined): URL | undefined {
   if (href === undefined || !URL.canParse(href)) return undefined
   const url = new URL(href)
   return protocols.has(url.protocol) ? url : undefined
 }
 
 /** User names in an address only deceive, and the subject and body of a mailto link are not needed. */
-function shownUrl(url: URL): string {
+function urlWithoutCredentials(url: URL): string {
   if (url.protocol === 'mailto:' || url.protocol === 'tel:') return url.protocol + url.pathname
   const shown = new URL(url)
   shown.username = ''
@@ -355,25 +355,25 @@ function shownUrl(url: URL): string {
 /** `x.example` and `https://www.x.example/` go to the same place; so do an address of mail and its link. */
 function isLabelOfUrl(label: string, url: URL): boolean {
   if (url.protocol === 'mailto:' || url.protocol === 'tel:') {
-    const stripContactAddress = (text: string) =>
+    const normalizeContactAddress = (text: string) =>
       text
         .replace(/^(?:mailto|tel):/i, '')
         .replace(/[\s()-]/g, '')
         .toLowerCase()
     return (
-      stripContactAddress(label) === stripContactAddress(shownUrl(url)) ||
-      stripContactAddress(label) === stripContactAddress(decodeUriSafely(url.pathname))
+      normalizeContactAddress(label) === normalizeContactAddress(urlWithoutCredentials(url)) ||
+      normalizeContactAddress(label) === normalizeContactAddress(decodeUriSafely(url.pathname))
     )
   }
   const user = /^@([\p{L}\p{N}_.-]+)@([\p{L}\p{N}.:-]+)$/u.exec(label)
   if (user !== null) return user[2]?.toLowerCase() === url.host && url.href.includes(user[1] ?? '')
   return (
-    normalizeForComparison(label) === normalizeForComparison(shownUrl(url)) ||
-    normalizeForComparison(label) === normalizeForComparison(decodeUriSafely(shownUrl(url)))
+    normalizeUrlForComparison(label) === normalizeUrlForComparison(urlWithoutCredentials(url)) ||
+    normalizeUrlForComparison(label) === normalizeUrlForComparison(decodeUriSafely(urlWithoutCredentials(url)))
   )
 }
 
-function normalizeForComparison(text: string): string {
+function normalizeUrlForComparison(text: string): string {
   return text
     .trim()
     .replace(/^https?:\/\//i, '')

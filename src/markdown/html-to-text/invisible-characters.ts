@@ -10,12 +10,12 @@ const emoji = /[\p{Extended_Pictographic}\p{Emoji_Modifier}]|\ufe0f/u
 const joinedScript =
   /[\p{Script=Arabic}\p{Script=Syriac}\p{Script=Mongolian}\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Gurmukhi}\p{Script=Gujarati}\p{Script=Oriya}\p{Script=Tamil}\p{Script=Telugu}\p{Script=Kannada}\p{Script=Malayalam}\p{Script=Sinhala}\p{Script=Khmer}]/u
 
-export function removeUnseenCharacters(text: string): string {
+export function removeInvisibleExceptJoiners(text: string): string {
   return text.replace(unseen, '').replace(repeatedSelectors, '\ufe0f')
 }
 
 /** A joiner stays where it joins: one, between two letters of a script that needs it or between two emoji. */
-export function removeLooseJoiners(text: string): string {
+export function removeUnneededZeroWidthJoiners(text: string): string {
   return text.replace(joiners, (run, at: number) => {
     const before = [...text.slice(Math.max(0, at - 2), at)].at(-1) ?? ''
     const after = String.fromCodePoint(text.codePointAt(at + run.length) ?? 0)
@@ -26,5 +26,5 @@ export function removeLooseJoiners(text: string): string {
 
 /** Text that never was markup, without its invisible characters. */
 export function withoutInvisible(text: string): string {
-  return removeLooseJoiners(removeUnseenCharacters(text))
+  return removeUnneededZeroWidthJoiners(removeInvisibleExceptJoiners(text))
 }

@@ -4,8 +4,8 @@ import {
   computeVisibility,
   formattingTags,
   type ImpliedEnd,
-  impliedEnds,
   isShownToReader,
+  listImpliedEndTags,
   plainLook,
   scopeTags,
   stopsEndTagSearch,
@@ -47,7 +47,7 @@ export function openElement(
   attributes: Attributes,
   begin: (look: Visibility) => () => void,
 ): void {
-  if (elements.buried.size === 0) for (const implied of impliedEnds(name)) endImpliedElements(elements, implied)
+  if (elements.buried.size === 0) for (const implied of listImpliedEndTags(name)) endImpliedElements(elements, implied)
   const look = computeVisibility(currentVisibility(elements), name, attributes)
   if (elements.stack.length < maxDepth) {
     pushElement(elements, { name, look, attributes, end: begin(look) })
@@ -59,18 +59,18 @@ export function openElement(
 
 /** Answers whether there was anything to close. */
 export function closeElement(elements: OpenElements, name: string): boolean {
-  if (elements.buried.size > 0) return endBuriedElement(elements, name)
+  if (elements.buried.size > 0) return closeElementBeyondDepthLimit(elements, name)
   if ((elements.counts.get(name) ?? 0) === 0) return false
   const at = findOpenElement(
     elements,
     (each) => each === name,
     (each) => stopsEndTagSearch(name, each),
   )
-  if (at !== -1) closeElementsTo(elements, at)
+  if (at !== -1) closeElementsAbove(elements, at)
   return at !== -1
 }
 
-function endBuriedElement(elements: OpenElements, name: string): boolean {
+function closeElementBeyondDepthLimit(elements: OpenElements, name: string): boolean {
   const count = elements.buried.get(name)
   if (count === undefined) return false
   if (count > 1) elements.buried.set(name, count - 1)
@@ -92,7 +92,7 @@ function endImpliedElements(elements: OpenElements, { closes, within }: ImpliedE
     (name) => closes.has(name),
     (name) => within.has(name),
   )
-  if (at !== -1) closeElementsTo(elements, at)
+  if (at !== -1) closeElementsAbove(elements, at)
 }
 
 function findOpenElement(
@@ -109,7 +109,7 @@ function findOpenElement(
 }
 
 /** Formatting without an end tag goes on behind the block. Where it hides something, text must not slip out of it. */
-function closeElementsTo(elements: OpenElements, at: number): void {
+function closeElementsAbove(elements: OpenElements, at: number): void {
   let unended: OpenElement[] = []
   while (elements.stack.length > at + 1) {
     const element = popElement(elements)

@@ -28,7 +28,7 @@ const maxContainers = 12
 const maxSeparators = 8
 const maxRecorded = 2_048
 
-export function createLines(maxLength: number): Lines {
+export function createTextLines(maxLength: number): Lines {
   return {
     maxLength,
     parts: [],
@@ -56,7 +56,7 @@ export function writeWords(lines: Lines, text: string): void {
   lines.isSpacePending ||= words.startsWith(' ')
   const trimmed = words.trim()
   if (trimmed === '') return
-  emitText(lines, trimmed)
+  writeTextWithSeparators(lines, trimmed)
   lines.isSpacePending = words.endsWith(' ')
 }
 
@@ -64,7 +64,7 @@ export function writeWords(lines: Lines, text: string): void {
 export function writePreformatted(lines: Lines, text: string): void {
   for (const [at, line] of text.split(/\r\n?|\n/).entries()) {
     if (at > 0 && !lines.isFresh && lines.length > 0) lines.breaks += 1
-    if (line !== '') emitText(lines, line.replaceAll('\u00a0', ' '))
+    if (line !== '') writeTextWithSeparators(lines, line.replaceAll('\u00a0', ' '))
   }
 }
 
@@ -73,7 +73,7 @@ export function appendText(lines: Lines, text: string, isApart: boolean): void {
   const { breaks, isSpacePending } = lines
   lines.breaks = 0
   lines.isSpacePending = isApart
-  emitText(lines, text)
+  writeTextWithSeparators(lines, text)
   lines.breaks = breaks
   lines.isSpacePending = isSpacePending
 }
@@ -140,7 +140,10 @@ export function startCell(lines: Lines): void {
 }
 
 /** `end`: what was written from here to there. `replace`: something else in its place. */
-export function startRecording(lines: Lines): { readonly end: () => string; readonly replace: (text: string) => void } {
+export function recordWrittenText(lines: Lines): {
+  readonly end: () => string
+  readonly replace: (text: string) => void
+} {
   const recorded: NonNullable<Lines['recorded']> = { text: '', from: undefined }
   lines.recorded = recorded
   return {
@@ -152,21 +155,22 @@ export function startRecording(lines: Lines): { readonly end: () => string; read
       if (recorded.from === undefined || lines.isFull) return
       lines.parts.length = recorded.from.parts
       lines.length = recorded.from.length
-      writeToLines(lines, text)
+      appendUpToMaxLength(lines, text)
     },
   }
 }
 
-function emitText(lines: Lines, text: string): void {
+function writeTextWithSeparators(lines: Lines, text: string): void {
   if (lines.length === 0 || lines.breaks > 0) startLine(lines)
-  else if (lines.separators > 0) writeToLines(lines, `${' |'.repeat(Math.min(lines.separators, maxSeparators))} `)
-  else if (lines.isSpacePending) writeToLines(lines, ' ')
+  else if (lines.separators > 0)
+    appendUpToMaxLength(lines, `${' |'.repeat(Math.min(lines.separators, maxSeparators))} `)
+  else if (lines.isSpacePending) appendUpToMaxLength(lines, ' ')
   const { recorded } = lines
   if (recorded !== undefined) {
     recorded.from ??= { parts: lines.parts.length, length: lines.length }
     if (recorded.text.length < maxRecorded) recorded.text += lines.isSpacePending ? ` ${text}` : text
   }
-  writeToLines(lines, text)
+  appendUpToMaxLength(lines, text)
   lines.breaks = 0
   lines.separators = 0
   lines.isSpacePending = false
@@ -178,9 +182,9 @@ function startLine(lines: Lines): void {
   if (lines.length > 0) {
     const shared = lines.containers.slice(0, lines.sharedContainers)
     const blank = shared.map((each) => each.prefix).join('')
-    writeToLines(lines, `\n${`${blank.trimEnd()}\n`.repeat(Math.max(0, lines.breaks - 1))}`)
+    appendUpToMaxLength(lines, `\n${`${blank.trimEnd()}\n`.repeat(Math.max(0, lines.breaks - 1))}`)
   }
-  writeToLines(lines, lines.containers.map(takeListMarker).join(''))
+  appendUpToMaxLength(lines, lines.containers.map(takeListMarker).join(''))
   lines.sharedContainers = lines.containers.length
 }
 
@@ -190,7 +194,7 @@ function takeListMarker(container: Container): string {
   return marker === '' ? prefix : marker
 }
 
-function writeToLines(lines: Lines, text: string): void {
+function appendUpToMaxLength(lines: Lines, text: string): void {
   if (lines.isFull) return
   lines.isFull = lines.length + text.length > lines.maxLength
   // Cut between code points.

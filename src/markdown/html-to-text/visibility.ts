@@ -137,7 +137,7 @@ export function computeVisibility(parent: Visibility, name: string, attributes: 
     isGone:
       look.isGone ||
       isHiddenByAttribute(name, attributes) ||
-      isRemoved(style) ||
+      isHiddenByStyle(style) ||
       isOffScreen(style) ||
       isEmptyClippedBox(style),
     isVisible: isVisibleByStyle(look.isVisible, style.get('visibility')),
@@ -168,7 +168,7 @@ function isAtMostOnePixel(size: string | undefined): boolean {
   return value !== undefined && value <= 1
 }
 
-function isRemoved(style: Style): boolean {
+function isHiddenByStyle(style: Style): boolean {
   const opacity = /^([\d.]+)(%)?$/.exec(style.get('opacity') ?? '')
   const isClear = opacity !== null && Number(opacity[1]) / (opacity[2] === undefined ? 1 : 100) <= 0.05
   return (
@@ -241,41 +241,41 @@ function keepsWhiteSpace(inherited: boolean, value: string | undefined): boolean
 
 // What the tags of HTML mean for text: which stand on lines of their own, which say nothing, which close which.
 
-function elementNames(list: string): ReadonlySet<string> {
+function toElementNameSet(list: string): ReadonlySet<string> {
   return new Set(list.split(/\s+/))
 }
 
 /** They never hold anything. */
-export const voidTags = elementNames('area base br col embed hr img input link meta param source track wbr')
+export const voidTags = toElementNameSet('area base br col embed hr img input link meta param source track wbr')
 
 /** Programs, styles, controls, other documents: the tokenizer reads to their end tag, and nothing in them is a message. */
-export const rawTags = elementNames('script style title textarea iframe noembed noframes xmp plaintext')
+export const rawTags = toElementNameSet('script style title textarea iframe noembed noframes xmp plaintext')
 
 /** What they hold is no message either: choices, foreign languages, things that only a browser can show. */
-const silentTags = elementNames(
+const silentTags = toElementNameSet(
   `frame frameset noscript template object applet svg select datalist audio video canvas xml
    annotation annotation-xml mphantom`,
 )
 
 /** Formulas (MathML Core). */
-export const mathTags = elementNames(
+export const mathTags = toElementNameSet(
   `math semantics mrow mi mn mo mtext ms mspace mfrac msqrt mroot msup msub msubsup munder mover munderover mtable mtr mtd
    mstyle mpadded merror`,
 )
 
 /** A blank line around them. */
-export const spacedTags = elementNames(
+export const spacedTags = toElementNameSet(
   'p h1 h2 h3 h4 h5 h6 ul ol menu dir dl blockquote pre listing table figure fieldset',
 )
 
 /** A line of their own. */
-export const lineTags = elementNames(
+export const lineTags = toElementNameSet(
   `div section article header footer main nav aside address center details summary dialog form figcaption legend hgroup
    li dt dd tr caption body html optgroup option`,
 )
 
-const tableTags = elementNames('table caption thead tbody tfoot tr td th')
-const otherSpecialTags = elementNames('button object template marquee applet td th thead tbody tfoot')
+const tableTags = toElementNameSet('table caption thead tbody tfoot tr td th')
+const otherSpecialTags = toElementNameSet('button object template marquee applet td th thead tbody tfoot')
 
 /** An ordinary end tag does not reach through these to an element around them. */
 function isSpecialElement(name: string): boolean {
@@ -283,25 +283,25 @@ function isSpecialElement(name: string): boolean {
 }
 
 /** Nothing inside of these ends, or is opened again, outside of them. */
-export const scopeTags = elementNames('table td th caption object template applet marquee html')
+export const scopeTags = toElementNameSet('table td th caption object template applet marquee html')
 
 /** They end where they are told to, also through blocks, and go on in the next block when no end tag came. */
-export const formattingTags = elementNames('a b big code em font i nobr s small strike strong tt u')
+export const formattingTags = toElementNameSet('a b big code em font i nobr s small strike strong tt u')
 
 /** Which open element ends when this one begins, and how far up to look for it. */
 export type ImpliedEnd = { readonly closes: ReadonlySet<string>; readonly within: ReadonlySet<string> }
 
 const paragraph: ImpliedEnd = {
-  closes: elementNames('p'),
-  within: elementNames('table td th caption object template button'),
+  closes: toElementNameSet('p'),
+  within: toElementNameSet('table td th caption object template button'),
 }
-const item: ImpliedEnd = { closes: elementNames('li'), within: elementNames('ul ol menu dir table td th') }
-const term: ImpliedEnd = { closes: elementNames('dt dd'), within: elementNames('dl table td th') }
-const cell: ImpliedEnd = { closes: elementNames('td th caption'), within: elementNames('tr table') }
-const row: ImpliedEnd = { closes: elementNames('tr caption'), within: elementNames('table') }
-const rows: ImpliedEnd = { closes: elementNames('thead tbody tfoot caption'), within: elementNames('table') }
-const link: ImpliedEnd = { closes: elementNames('a'), within: scopeTags }
-const choice: ImpliedEnd = { closes: elementNames('option'), within: elementNames('select datalist') }
+const item: ImpliedEnd = { closes: toElementNameSet('li'), within: toElementNameSet('ul ol menu dir table td th') }
+const term: ImpliedEnd = { closes: toElementNameSet('dt dd'), within: toElementNameSet('dl table td th') }
+const cell: ImpliedEnd = { closes: toElementNameSet('td th caption'), within: toElementNameSet('tr table') }
+const row: ImpliedEnd = { closes: toElementNameSet('tr caption'), within: toElementNameSet('table') }
+const rows: ImpliedEnd = { closes: toElementNameSet('thead tbody tfoot caption'), within: toElementNameSet('table') }
+const link: ImpliedEnd = { closes: toElementNameSet('a'), within: scopeTags }
+const choice: ImpliedEnd = { closes: toElementNameSet('option'), within: toElementNameSet('select datalist') }
 
 const special: Readonly<Record<string, readonly ImpliedEnd[]>> = {
   li: [paragraph, item],
@@ -319,7 +319,7 @@ const special: Readonly<Record<string, readonly ImpliedEnd[]>> = {
 const plain: readonly ImpliedEnd[] = []
 const blocks: readonly ImpliedEnd[] = [paragraph]
 
-export function impliedEnds(name: string): readonly ImpliedEnd[] {
+export function listImpliedEndTags(name: string): readonly ImpliedEnd[] {
   const own = special[name]
   if (own !== undefined) return own
   return spacedTags.has(name) || (lineTags.has(name) && name !== 'body' && name !== 'html') ? blocks : plain

@@ -18,7 +18,7 @@ export const tablePartName = (table: string, part: number): string =>
   `tables/${table}.copy.${String(part).padStart(4, '0')}`
 export const filesFolder = 'files/'
 /** As `sha256sum` writes and checks it. */
-export const checksumList = (part: number): string => `checksums/files.${String(part).padStart(4, '0')}.sha256`
+export const checksumListPath = (part: number): string => `checksums/files.${String(part).padStart(4, '0')}.sha256`
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
 const count = z.number().int().nonnegative()

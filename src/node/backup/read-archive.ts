@@ -86,7 +86,7 @@ type Loading = {
 
 type TableTally = { parts: number; rows: number; bytes: number; readonly hash: ReturnType<typeof createHash> }
 
-export async function loadEntries(
+export async function loadArchiveEntries(
   sql: CopySql,
   entries: Entries,
   { manifest, skippedTables, staging, onProgress }: Loading,
@@ -138,7 +138,7 @@ async function loadTablePart(
   isOurs: boolean,
 ): Promise<void> {
   let rows = 0
-  const countRows = async function* (): AsyncGenerator<Buffer> {
+  const tallyWhileReading = async function* (): AsyncGenerator<Buffer> {
     for await (const chunk of body) {
       tally.hash.update(chunk)
       tally.bytes += chunk.length
@@ -147,16 +147,16 @@ async function loadTablePart(
     }
   }
   const stored = isOurs
-    ? await sql.copyIn(table, countRows()).catch((error: unknown) => toRefusedRowError(table, error))
+    ? await sql.copyIn(table, tallyWhileReading()).catch((error: unknown) => throwRefusedRowAsDamage(table, error))
     : undefined
-  if (stored === undefined) for await (const _ of countRows());
+  if (stored === undefined) for await (const _ of tallyWhileReading());
   if (stored !== undefined && stored !== rows)
     throw backupDamagedError(`the database took ${stored} of ${rows} rows of ${table.name}`)
   tally.rows += rows
 }
 
 /** Damage that a decompressor would notice only at the end may make a row that the database refuses before. */
-function toRefusedRowError({ name }: CopyTable, error: unknown): never {
+function throwRefusedRowAsDamage({ name }: CopyTable, error: unknown): never {
   if (!isGatewayError(error, 'storage_refused_row')) throw error
   throw backupDamagedError(`the database refuses a row of ${name} in it (${String(error.details['sqlstate'])})`)
 }

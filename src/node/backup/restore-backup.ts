@@ -10,16 +10,16 @@ import {
   doubtWaitingSends,
   emptyTablesStatement,
   impatientLocks,
+  listNonEmptyTablesStatement,
   listTables,
-  lockForRestore,
+  lockTablesForRestoreStatement,
   recordRestore,
   setSequence,
   steadySettings,
   switchTriggersStatement,
-  usedTablesStatement,
 } from '../../db/backup.ts'
 import { storableJson } from '../../db/client.ts'
-import { applyMigrations, knownMigrations } from '../../db/migrate.ts'
+import { applyMigrations, readMigrationTimes } from '../../db/migrate.ts'
 import { freeLanes, freeSendLanes } from '../../db/open-turn.ts'
 import { type CopySql, type CopyTable, inCopyTransaction, quoteIdentifier } from '../../db/postgres-copy.ts'
 import { isBeforeFirstRelease, readAppliedMigrations } from '../../db/schema-version.ts'
@@ -29,7 +29,7 @@ import { makeDataDir } from '../data-dir.ts'
 import { attachmentsFolder, folderBucket } from '../folder-blob-store.ts'
 import { sealKeyPath } from '../gateway-secrets.ts'
 import { type BackupProgress, type Contents, type Manifest, restoreRefusedError } from './manifest.ts'
-import { loadEntries, openArchive, readManifestEntry, toDamageError } from './read-archive.ts'
+import { loadArchiveEntries, openArchive, readManifestEntry, toDamageError } from './read-archive.ts'
 
 export type RestoreOptions = {
   readonly file: string
@@ -67,13 +67,13 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRep
   try {
     const manifest = await readManifestEntry(entries)
     refuseUnknownMigrations(manifest, options.migrationsFolder)
-    await refuseFilesInUse(dataDir)
+    await refuseExistingAttachments(dataDir)
     const target = { url: options.databaseUrl, applicationName: 'parley restore', mode: 'write' } as const
     return await inCopyTransaction(target, async (sql) => {
       const skippedTables = await prepareTargetTables(sql, manifest, options.migrationsFolder)
       const { onProgress = () => {} } = options
       const loading = { manifest, skippedTables, staging, onProgress }
-      const { contents, sealKey } = await loadEntries(sql, entries, loading)
+      const { contents, sealKey } = await loadArchiveEntries(sql, entries, loading)
       const ours = manifest.tables.map(({ name }) => name).filter((name) => !skippedTables.includes(name))
       const work = await finishRestoredRows(sql, manifest, ours, options)
       undo = await moveFilesIntoPlace(dataDir, staging, sealKey)
@@ -127,7 +127,7 @@ async function moveFilesIntoPlace(
     for (const path of made) await rm(path, { recursive: true, force: true })
   }
   try {
-    if (sealKey !== undefined && (await putSealKey(sealKeyPath(dataDir), sealKey))) made.push(sealKeyPath(dataDir))
+    if (sealKey !== undefined && (await restoreSealKey(sealKeyPath(dataDir), sealKey))) made.push(sealKeyPath(dataDir))
     const [from, to] = [join(staging, folderBucket), join(attachmentsFolder(dataDir), folderBucket)]
     if ((await readdir(staging).catch(() => [])).length > 0) {
       await mkdir(attachmentsFolder(dataDir), { recursive: true, mode: 0o700 })
@@ -144,7 +144,7 @@ async function moveFilesIntoPlace(
 }
 
 /** False: the same key is there already. */
-async function putSealKey(path: string, sealKey: Buffer): Promise<boolean> {
+async function restoreSealKey(path: string, sealKey: Buffer): Promise<boolean> {
   const there = await readFile(path).catch(() => undefined)
   if (there?.equals(sealKey) === true) return false
   if (there !== undefined) {
@@ -159,7 +159,7 @@ async function putSealKey(path: string, sealKey: Buffer): Promise<boolean> {
 // The target must be an empty database with the tables of the backup's release, and a folder without files.
 
 function refuseUnknownMigrations({ migrations, version }: Manifest, migrationsFolder: string): void {
-  const ours = new Set(knownMigrations(migrationsFolder))
+  const ours = new Set(readMigrationTimes(migrationsFolder))
   const unknown = migrations.filter((madeAt) => !ours.has(madeAt))
   if (unknown.length === 0) return
   if (isBeforeFirstRelease(unknown, ours)) {
@@ -174,7 +174,7 @@ function refuseUnknownMigrations({ migrations, version }: Manifest, migrationsFo
   )
 }
 
-async function refuseFilesInUse(dataDir: string): Promise<void> {
+async function refuseExistingAttachments(dataDir: string): Promise<void> {
   const folder = attachmentsFolder(dataDir)
   const names = await readdir(join(folder, folderBucket), { recursive: true, withFileTypes: true }).catch(() => [])
   if (names.every((each) => each.isDirectory())) return
@@ -207,8 +207,8 @@ async function prepareTargetTables(
   const tables = manifest.tables.filter(({ name }) => there.has(name))
   requireColumns(tables, there)
   const names = tables.map(({ name }) => name)
-  await sql.script(lockForRestore(names))
-  if (!isFresh) await refuseUsedTables(sql, names)
+  await sql.script(lockTablesForRestoreStatement(names))
+  if (!isFresh) await refuseNonEmptyTables(sql, names)
   await sql.script(switchTriggersStatement(names, 'disable'))
   if (isFresh) await sql.script(emptyTablesStatement(names))
   return manifest.tables.filter(({ name }) => !there.has(name)).map(({ name }) => name)
@@ -232,8 +232,8 @@ function requireColumns(tables: Manifest['tables'], there: ReadonlyMap<string, C
   }
 }
 
-async function refuseUsedTables(sql: CopySql, tables: readonly string[]): Promise<void> {
-  const used = (await sql.query<{ name: string }>(usedTablesStatement(tables), [])).map(({ name }) => name)
+async function refuseNonEmptyTables(sql: CopySql, tables: readonly string[]): Promise<void> {
+  const used = (await sql.query<{ name: string }>(listNonEmptyTablesStatement(tables), [])).map(({ name }) => name)
   if (used.length === 0) return
   const some = `${used.slice(0, 3).join(', ')}${used.length > 3 ? ` and ${used.length - 3} more tables` : ''}`
   throw restoreRefusedError(

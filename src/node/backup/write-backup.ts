@@ -13,7 +13,7 @@ import {
   listSequences,
   listStoredFiles,
   listTables,
-  lockForReading,
+  lockTablesForBackupStatement,
   readSequence,
   steadySettings,
 } from '../../db/backup.ts'
@@ -27,7 +27,7 @@ import {
   type BackupProgress,
   backupFormat,
   type Contents,
-  checksumList,
+  checksumListPath,
   countLines,
   entryNames,
   filesFolder,
@@ -59,7 +59,7 @@ export type BackupOptions = {
 }
 
 export async function writeBackup(options: BackupOptions): Promise<BackupReport> {
-  await refuseToReplace(options.out)
+  await refuseExistingBackupFile(options.out)
   const draft = `${options.out}.${randomBytes(6).toString('hex')}.part`
   try {
     const source = { url: options.databaseUrl, applicationName: 'parley backup', mode: 'snapshot' } as const
@@ -74,7 +74,7 @@ export async function writeBackup(options: BackupOptions): Promise<BackupReport>
 
 async function writeBackupDraft(sql: CopySql, draft: string, options: BackupOptions): Promise<BackupReport> {
   // First of all, so that what is read afterwards is as of the moment that the backup names.
-  const manifest = await readManifestFacts(sql, options)
+  const manifest = await buildManifestFromDatabase(sql, options)
   const sink = openBackupSink(draft)
   try {
     const tar = createTarWriter(sink.write, new Date(manifest.snapshotAt))
@@ -87,7 +87,7 @@ async function writeBackupDraft(sql: CopySql, draft: string, options: BackupOpti
   }
 }
 
-async function refuseToReplace(out: string): Promise<void> {
+async function refuseExistingBackupFile(out: string): Promise<void> {
   const isThere = await access(out).then(
     () => true,
     () => false,
@@ -97,7 +97,7 @@ async function refuseToReplace(out: string): Promise<void> {
 
 type Facts = { readonly snapshotAt: string; readonly serverVersion: string; readonly isMigrated: boolean }
 
-async function readManifestFacts(sql: CopySql, options: BackupOptions): Promise<Manifest> {
+async function buildManifestFromDatabase(sql: CopySql, options: BackupOptions): Promise<Manifest> {
   await sql.query(steadySettings, [])
   const [facts] = await sql.query<Facts>(describeServer, [])
   if (facts?.isMigrated !== true) {
@@ -107,7 +107,7 @@ async function readManifestFacts(sql: CopySql, options: BackupOptions): Promise<
     )
   }
   const tables = await sql.query<CopyTable>(listTables, [])
-  await sql.script(lockForReading(tables.map(({ name }) => name)))
+  await sql.script(lockTablesForBackupStatement(tables.map(({ name }) => name)))
   return {
     format: backupFormat,
     version: options.version,
@@ -225,7 +225,7 @@ async function writeFiles(
     if (lines.length > 0) {
       lists += 1
       const list = Buffer.from(lines.join(''))
-      await tar.add(checksumList(lists), list.length, [list])
+      await tar.add(checksumListPath(lists), list.length, [list])
     }
     const last = page.at(-1)
     if (last === undefined || page.length < filesPerList) return { count, bytes, lists, missing }

@@ -56,7 +56,7 @@ export async function createCluster(made: Programs): Promise<void> {
 
 /** Undefined, or why it could not be. */
 async function initializeCluster(folder: string, characterType: string, made: Programs): Promise<string | undefined> {
-  if (made.runAs.kind !== 'self' || hasAccountName()) return runInitdb(folder, characterType, made)
+  if (made.runAs.kind !== 'self' || hasCurrentUserName()) return runInitdb(folder, characterType, made)
   // initdb looks up the name of its user, which a container started with --user 12345 does not have.
   if (hasClusterTemplate()) {
     await unpackCluster(templateFile, folder)
@@ -80,7 +80,7 @@ function runInitdb(folder: string, characterType: string, { binaries, runAs }: P
   ])
 }
 
-function hasAccountName(): boolean {
+function hasCurrentUserName(): boolean {
   try {
     return userInfo().username !== ''
   } catch {
@@ -110,7 +110,7 @@ async function syncFolder(path: string): Promise<void> {
 }
 
 /** A newer package cannot open an older folder; PostgreSQL says so too, but not what to do. */
-export async function requireSameVersion(folder: string): Promise<void> {
+export async function requireSamePostgresVersion(folder: string): Promise<void> {
   const stored = (await readFile(join(folder, 'PG_VERSION'), 'utf8')).trim()
   if (stored === majorVersion) return
   throw new GatewayError(
@@ -120,7 +120,7 @@ export async function requireSameVersion(folder: string): Promise<void> {
 }
 
 /** Folders of releases before 0.2.0 are not read: an empty gateway beside them would look like lost messages. */
-export function refuseOlderFolder(dataDir: string): void {
+export function refuseFolderOfOlderRelease(dataDir: string): void {
   const isOlder = ['database/PG_VERSION', 'postgres.pgpass'].some((name) => existsSync(join(dataDir, name)))
   if (!isOlder) return
   throw new GatewayError(

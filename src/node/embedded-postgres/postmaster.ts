@@ -16,7 +16,7 @@ export const socketName = `.s.PGSQL.${socketNumber}`
 /** Lines 1 and 8 of the file; PostgreSQL's own pg_ctl waits for the same words. */
 export type Postmaster = { readonly pid: number; readonly status: string }
 
-export async function readPostmaster(folder: string): Promise<Postmaster | undefined> {
+export async function readPostmasterPidFile(folder: string): Promise<Postmaster | undefined> {
   const text = await readFile(join(folder, 'postmaster.pid'), 'utf8').catch(() => '')
   const lines = text.split('\n').map((line) => line.trim())
   const pid = Number(lines[0])
@@ -31,7 +31,7 @@ export function clusterName(folder: string): string {
 
 /** True for a living PostgreSQL process of this folder. All of them work inside the folder; a reused pid does not. */
 export async function isPostmasterOfFolder(pid: number, folder: string): Promise<boolean> {
-  if (!isAlive(pid)) return false
+  if (!isProcessAlive(pid)) return false
   if (process.platform === 'linux') return (await readlink(`/proc/${pid}/cwd`).catch(() => '')) === folder
   const { stdout } = await promisify(execFile)('ps', ['-o', 'command=', '-p', String(pid)]).catch(() => ({
     stdout: '',
@@ -39,7 +39,7 @@ export async function isPostmasterOfFolder(pid: number, folder: string): Promise
   return stdout.includes(`-D ${folder}`) || stdout.includes(`postgres: ${clusterName(folder)}`)
 }
 
-export function isAlive(pid: number): boolean {
+export function isProcessAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0)
   } catch (error) {
@@ -49,7 +49,7 @@ export function isAlive(pid: number): boolean {
 }
 
 /** Whether a server listens on the folder's socket, also one in another container, whose pids mean nothing here. */
-export async function isListening(folder: string): Promise<boolean> {
+export async function isServerListening(folder: string): Promise<boolean> {
   const path = join(await shortSocketFolder(folder, socketName), socketName)
   return new Promise((resolve) => {
     const socket = createConnection(path)
@@ -70,10 +70,10 @@ export async function clearStalePostmaster(folder: string): Promise<void> {
     const survivors = await findServerProcesses(folder)
     if (survivors.length === 0) break
     for (const pid of survivors) signalProcess(pid, signal)
-    for (let waited = 0; waited < 3_000 && survivors.some(isAlive); waited += 20) await delay(20)
+    for (let waited = 0; waited < 3_000 && survivors.some(isProcessAlive); waited += 20) await delay(20)
   }
   for (const name of [socketName, `${socketName}.lock`]) await rm(join(folder, name), { force: true })
-  await clearPidInFile(folder)
+  await writeOwnPidToPidFile(folder)
 }
 
 /**
@@ -81,7 +81,7 @@ export async function clearStalePostmaster(folder: string): Promise<void> {
  * parent's, makes it see that the file is stale. The file itself stays: by its last line PostgreSQL looks once more for
  * processes that still use the old server's memory.
  */
-async function clearPidInFile(folder: string): Promise<void> {
+async function writeOwnPidToPidFile(folder: string): Promise<void> {
   const path = join(folder, 'postmaster.pid')
   const found = await stat(path).catch(() => undefined)
   if (found === undefined) return
@@ -93,7 +93,7 @@ async function clearPidInFile(folder: string): Promise<void> {
 }
 
 async function findServerProcesses(folder: string): Promise<readonly number[]> {
-  if (process.platform !== 'linux') return findByTitle(clusterName(folder))
+  if (process.platform !== 'linux') return findPidsByProcessTitle(clusterName(folder))
   const pids = (await readdir('/proc')).map(Number).filter((pid) => Number.isInteger(pid) && pid > 1)
   const found: number[] = []
   for (const pid of pids) {
@@ -104,7 +104,7 @@ async function findServerProcesses(folder: string): Promise<readonly number[]> {
   return found
 }
 
-async function findByTitle(name: string): Promise<readonly number[]> {
+async function findPidsByProcessTitle(name: string): Promise<readonly number[]> {
   const { stdout } = await promisify(execFile)('ps', ['-axo', 'pid=,command=']).catch(() => ({ stdout: '' }))
   const lines = stdout.split('\n').filter((line) => line.includes(`postgres: ${name}`))
   return lines.map((line) => Number.parseInt(line, 10)).filter(Number.isInteger)

@@ -26,7 +26,7 @@ const accountNames = ['postgres', 'nobody'] as const
 const namespaceId = 65_534
 
 /** None of our environment goes along: it holds tokens. */
-export function buildCommandAs(runAs: RunAs, program: string, args: readonly string[], libraryPath = ''): Command {
+export function buildCommandToRunAs(runAs: RunAs, program: string, args: readonly string[], libraryPath = ''): Command {
   const variable = process.platform === 'darwin' ? 'DYLD_LIBRARY_PATH' : 'LD_LIBRARY_PATH'
   const library = libraryPath === '' ? {} : { [variable]: libraryPath }
   const env = { ...library, PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' }
@@ -65,7 +65,8 @@ export type RunAsPaths = {
 export async function chooseRunAs(places: RunAsPaths): Promise<RunAs | undefined> {
   if (process.getuid?.() !== 0) return { kind: 'self' }
   const found = await stat(places.folder).catch(() => undefined)
-  const other = found !== undefined && found.uid !== 0 ? { uid: found.uid, gid: found.gid } : await findAccount()
+  const other =
+    found !== undefined && found.uid !== 0 ? { uid: found.uid, gid: found.gid } : await findUnprivilegedAccount()
   const asOther: readonly RunAs[] = other === undefined ? [] : [{ kind: 'user', ...other }]
   const withCapability: readonly RunAs[] = other === undefined ? [] : [{ kind: 'capability', ...other }]
   const inNamespace: readonly RunAs[] = process.platform === 'linux' ? [{ kind: 'namespace' }] : []
@@ -86,8 +87,8 @@ async function canRunAs(way: RunAs, { dataDir, postgres, libraryPath }: RunAsPat
   const probe = ['-c', 'cd -- "$0" && exec "$1" --version', dataDir, postgres]
   const command =
     way.kind === 'user'
-      ? buildCommandAs(way, postgres, ['--version'], libraryPath)
-      : buildCommandAs(way, 'sh', probe, libraryPath)
+      ? buildCommandToRunAs(way, postgres, ['--version'], libraryPath)
+      : buildCommandToRunAs(way, 'sh', probe, libraryPath)
   try {
     await promisify(execFile)(command.file, command.args, { ...command.options, timeout: 30_000 })
     return true
@@ -96,7 +97,7 @@ async function canRunAs(way: RunAs, { dataDir, postgres, libraryPath }: RunAsPat
   }
 }
 
-async function findAccount(): Promise<Ids | undefined> {
+async function findUnprivilegedAccount(): Promise<Ids | undefined> {
   for (const name of accountNames) {
     const ids = await Promise.all(['-u', '-g'].map((flag) => promisify(execFile)('id', [flag, name]))).catch(() => [])
     const [uid = 0, gid = 0] = ids.map(({ stdout }) => Number(stdout.trim()))
@@ -153,7 +154,7 @@ export function runProgram(
   libraryPath: string,
   args: readonly string[],
 ): Promise<string | undefined> {
-  const command = buildCommandAs(runAs, program, args, libraryPath)
+  const command = buildCommandToRunAs(runAs, program, args, libraryPath)
   // The folder it is started in may be closed to whom it runs as.
   const options = { ...command.options, timeout: programTimeoutMs, cwd: '/' }
   return new Promise((resolve) => {

@@ -11,12 +11,12 @@ import type { Binaries } from './binaries.ts'
 import {
   clearStalePostmaster,
   clusterName,
-  isListening,
   isPostmasterOfFolder,
-  readPostmaster,
+  isServerListening,
+  readPostmasterPidFile,
   signalProcess,
 } from './postmaster.ts'
-import { buildCommandAs, type RunAs } from './run-as.ts'
+import { buildCommandToRunAs, type RunAs } from './run-as.ts'
 
 export type Server = {
   readonly pid: number
@@ -70,19 +70,19 @@ function serverLogFile(folder: string): string {
 }
 
 /** The server that already works on this folder, once it is ready; undefined where there is none. */
-export async function findServer(place: ServerPlace): Promise<Server | undefined> {
+export async function findRunningServer(place: ServerPlace): Promise<Server | undefined> {
   const { folder } = place
   const deadline = Date.now() + readyTimeoutMs
   for (;;) {
-    const found = await readPostmaster(folder)
+    const found = await readPostmasterPidFile(folder)
     const isOurs = found !== undefined && (await isPostmasterOfFolder(found.pid, folder))
     if (!isOurs) {
-      if (await isListening(folder)) throw serverElsewhereError(folder)
+      if (await isServerListening(folder)) throw serverElsewhereError(folder)
       return undefined
     }
     if (found.status === 'ready') {
       const server = { pid: found.pid, gone: waitUntilGone(found.pid, folder) }
-      if (await isStartedWith(folder, serverArguments(place))) return server
+      if (await isStartedWithArguments(folder, serverArguments(place))) return server
       // By another release, or with other settings.
       await stopServer(server, folder)
       return undefined
@@ -94,7 +94,7 @@ export async function findServer(place: ServerPlace): Promise<Server | undefined
 }
 
 /** PostgreSQL keeps its command line, each word quoted. */
-async function isStartedWith(folder: string, args: readonly string[]): Promise<boolean> {
+async function isStartedWithArguments(folder: string, args: readonly string[]): Promise<boolean> {
   const text = await readFile(join(folder, 'postmaster.opts'), 'utf8').catch(() => '')
   return text.trim().endsWith(args.map((arg) => `"${arg}"`).join(' '))
 }
@@ -106,7 +106,12 @@ export async function startServer(place: ServerPlace, signal: AbortSignal): Prom
   await trimServerLog(logFile)
   const output = await open(logFile, 'a', 0o600)
   const logStart = (await output.stat()).size
-  const { file, args, options } = buildCommandAs(runAs, binaries.postgres, serverArguments(place), binaries.libraryPath)
+  const { file, args, options } = buildCommandToRunAs(
+    runAs,
+    binaries.postgres,
+    serverArguments(place),
+    binaries.libraryPath,
+  )
   const child = spawn(file, args, {
     ...options,
     // The folder we are in may be closed to whom it runs as.
@@ -138,7 +143,7 @@ async function waitUntilReady(child: ChildProcess, folder: string, signal: Abort
   const deadline = Date.now() + readyTimeoutMs
   const hasServerEnded = (): boolean => child.pid === undefined || child.exitCode !== null || child.signalCode !== null
   for (;;) {
-    const found = await readPostmaster(folder)
+    const found = await readPostmasterPidFile(folder)
     if (found !== undefined && found.pid === child.pid && found.status === 'ready') return
     if (hasServerEnded() || Date.now() > deadline) throw new Error('not ready')
     await delay(pollMs, undefined, { signal })

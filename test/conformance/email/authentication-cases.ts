@@ -2,7 +2,7 @@
 import { simpleParser } from 'mailparser'
 import PostalMime from 'postal-mime'
 import { expect } from 'vitest'
-import { testSignatureChecks } from '../../../adapters/email/auth/authenticate.ts'
+import { selfTestSignatureChecks } from '../../../adapters/email/auth/authenticate.ts'
 import { scanHead } from '../../../adapters/email/headers/scan-head.ts'
 import { provenMail } from '../../doubles/authenticated-mail.ts'
 import { draftMail, mailKey, receivedMail, sealMail, senderZone, signMail } from '../../doubles/signed-mails.ts'
@@ -315,8 +315,8 @@ export const transportCases: readonly Case[] = [
     claim: 'where the sample does not pass the channel does not start',
     run: async () => {
       const results = [{ status: { result: 'neutral' } }, { status: { result: 'pass' } }]
-      await testSignatureChecks()
-      await testSignatureChecks({ checkSignatures: async () => ({ headerFrom: [], fromFields: 1, results }) }).then(
+      await selfTestSignatureChecks()
+      await selfTestSignatureChecks({ checkSignatures: async () => ({ headerFrom: [], fromFields: 1, results }) }).then(
         () => expect.unreachable('it started'),
         (error: unknown) =>
           expect(error).toMatchObject({

@@ -1,6 +1,6 @@
 // The email cases about threads, ids and recipients: mails over SMTP, and which conversation they are in.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { baseSubject } from '../../../adapters/email/render/reply.ts'
+import { subjectWithoutReplyMarks } from '../../../adapters/email/render/reply.ts'
 import { threadKey } from '../../../adapters/email/threading.ts'
 import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { nameStatement } from '../../../src/db/client.ts'
@@ -130,7 +130,7 @@ describeOnDatabase('mail in threads', (database) => {
   })
 
   test('EM-116: "AW: Re: WG: 回复: Foo" is about Foo', () => {
-    expect(baseSubject('AW: Re: WG: 回复: Foo')).toBe('Foo')
+    expect(subjectWithoutReplyMarks('AW: Re: WG: 回复: Foo')).toBe('Foo')
   })
 
   test('EM-117: an answer to the id that a provider gave our mail finds its thread', async () => {

@@ -1,6 +1,6 @@
 // Chains of agents, and what of a stream a run's log shows.
 import { validateMessage } from '../../../src/contract/validate-message.ts'
-import { chainCue, loopFault, nextAgentChain } from '../../../src/identity/call-chain.ts'
+import { describeCallChainForAgent, findAgentLoopFault, nextAgentChain } from '../../../src/identity/call-chain.ts'
 import { aMessage } from '../../doubles/inbox-drafts.ts'
 import { call, deskOf, looped } from '../../doubles/scripted-loop.ts'
 import type { Case } from '../conform.ts'
@@ -17,7 +17,7 @@ export const chainCases: readonly Case[] = [
     claim: 'after the final hop there is none, and the agent is told',
     run: () => {
       const last = { hop: 4, max_hops: 4, is_final: true }
-      return [nextAgentChain(last), chainCue(last)?.includes('final')]
+      return [nextAgentChain(last), describeCallChainForAgent(last)?.includes('final')]
     },
     equals: [{ ok: false, code: 'gw:hop_limit' }, true],
   },
@@ -38,7 +38,7 @@ export const chainCases: readonly Case[] = [
     claim: 'A calls B calls A, and nobody spoke in between',
     run: () => {
       const agent = (name: string) => ({ thread: 't1', by: 'agent', agent: name }) as const
-      return loopFault([{ thread: 't1', by: 'person' }, agent('a'), agent('b')], 't1', 'a')
+      return findAgentLoopFault([{ thread: 't1', by: 'person' }, agent('a'), agent('b')], 't1', 'a')
     },
     equals: 'gw:agent_loop',
   },

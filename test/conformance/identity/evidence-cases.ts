@@ -1,8 +1,8 @@
 // Evidence and who is trusted to send it.
 import type { IdentityEvidence } from '../../../src/contract/evidence.ts'
 import { createEvidenceAccess, readEvidenceRules } from '../../../src/identity/access-policy.ts'
-import { checkEvidence, delegatedSubjects } from '../../../src/identity/evidence.ts'
-import { admitForwarded, readTrustedIssuers } from '../../../src/identity/trust.ts'
+import { checkEvidence, listOnBehalfOfSubjects } from '../../../src/identity/evidence.ts'
+import { readTrustedIssuers, verifyForwardedEvidence } from '../../../src/identity/trust.ts'
 import { at, audience, carriedEvidence, evidenceNow, ownEvidence, senderWith } from '../../doubles/evidence.ts'
 import { type Case, refusal } from '../conform.ts'
 
@@ -30,7 +30,7 @@ async function admitted(carried: readonly unknown[], entries: readonly unknown[]
   }
   const issuers = readTrustedIssuers(entries)
   const deps = { issuers: () => issuers, attestations, now: () => evidenceNow }
-  const outcome = await admitForwarded(deps, carried, { audience, messageId: 'm1' })
+  const outcome = await verifyForwardedEvidence(deps, carried, { audience, messageId: 'm1' })
   return { count: outcome.admitted.length, codes: outcome.dropped.map((each) => each.code), calls }
 }
 const decided = (rules: readonly unknown[], evidence: IdentityEvidence) =>
@@ -124,7 +124,7 @@ export const evidenceCases: readonly Case[] = [
   {
     id: 'TR-09',
     claim: 'whom a caller acts for is ignored where the proof does not cover it',
-    run: () => delegatedSubjects(ownEvidence({ on_behalf_of: ['user:boss'] })),
+    run: () => listOnBehalfOfSubjects(ownEvidence({ on_behalf_of: ['user:boss'] })),
     equals: [],
   },
 ]

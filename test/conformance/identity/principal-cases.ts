@@ -6,12 +6,12 @@ import { consentOperations, decideConsent } from '../../../src/identity/consent.
 import { type AccessGrant, accessibleAgents, checkGrants } from '../../../src/identity/grants.ts'
 import {
   audiencePrincipal,
-  can,
   ceilingAllows,
   conversationOwner,
   createPrincipal,
+  isCapabilityGranted,
+  loggablePrincipalFields,
   runtimePrincipal,
-  safeMetadata,
   tokenPrincipal,
   userPrincipal,
 } from '../../../src/identity/principals.ts'
@@ -56,7 +56,7 @@ export const principalCases: readonly Case[] = [
         binding: { canary: 1 },
         capability_ceiling: ceiling(['canary']),
       })
-      return [conversationOwner(principal), /456|canary/.test(JSON.stringify(safeMetadata(principal)))]
+      return [conversationOwner(principal), /456|canary/.test(JSON.stringify(loggablePrincipalFields(principal)))]
     },
     equals: [{ type: 'token', key: '456' }, false],
   },
@@ -105,7 +105,7 @@ export const principalCases: readonly Case[] = [
     claim: 'a capability needs the ceiling and the user',
     run: () => {
       const principal = userPrincipal(7, 'demo', { capability_ceiling: ceiling(['read', 'fly']) })
-      return Promise.all(['read', 'publish', 'fly'].map((name) => can(principal, name, userHas)))
+      return Promise.all(['read', 'publish', 'fly'].map((name) => isCapabilityGranted(principal, name, userHas)))
     },
     equals: [true, false, false],
   },
@@ -115,7 +115,11 @@ export const principalCases: readonly Case[] = [
     run: () => {
       const bare = tokenPrincipal({ id: 1, ownerUser: 7 }, 'demo')
       const listed = tokenPrincipal({ id: 1, ownerUser: 7 }, 'demo', { capability_ceiling: ceiling(['publish']) })
-      return Promise.all([can(bare, 'publish', userHas), can(bare, 'read', userHas), can(listed, 'publish', userHas)])
+      return Promise.all([
+        isCapabilityGranted(bare, 'publish', userHas),
+        isCapabilityGranted(bare, 'read', userHas),
+        isCapabilityGranted(listed, 'publish', userHas),
+      ])
     },
     equals: [false, true, true],
   },

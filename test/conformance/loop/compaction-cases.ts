@@ -2,21 +2,21 @@
 import { expect } from 'vitest'
 import {
   type CompactionPolicy,
-  compactionPolicy,
   compactTranscript,
+  fillCompactionPolicyDefaults,
   type Summarizer,
 } from '../../../src/agents/compaction.ts'
-import { textLine, toolCallLine, toolResultLine } from '../../../src/agents/messages.ts'
+import { textEnvelope, toolCallLine, toolResultLine } from '../../../src/agents/messages.ts'
 import type { Envelope } from '../../../src/contract/gateway-events.ts'
 import type { Case } from '../conform.ts'
 
 const lines = (count: number) =>
-  Array.from({ length: count }, (_, index) => textLine(index % 2 === 0 ? 'user' : 'assistant', `line ${index}`))
+  Array.from({ length: count }, (_, index) => textEnvelope(index % 2 === 0 ? 'user' : 'assistant', `line ${index}`))
 const shorten = (
   messages: readonly Envelope[],
   policy: Partial<CompactionPolicy>,
   summarize: Summarizer = async () => 'in short',
-) => compactTranscript(messages, compactionPolicy({ enabled: true, ...policy }), summarize)
+) => compactTranscript(messages, fillCompactionPolicyDefaults({ enabled: true, ...policy }), summarize)
 const eventTypes = (result: Awaited<ReturnType<typeof compactTranscript>>) => result.events.map((event) => event.type)
 const overflow = { overflow_archive_enabled: true, overflow_threshold_bytes: 100, overflow_retained_messages: 2 }
 
@@ -56,7 +56,7 @@ export const compactionCases: readonly Case[] = [
     run: async () => {
       const call = toolCallLine('', { tool: 'a/b', parameters: {}, turn: 1 }, { tool_call_id: 'x' })
       const result = toolResultLine('{}', 'a/b', { success: true }, { tool_call_id: 'x' })
-      const view = await shorten([textLine('user', 'go'), call, result, textLine('assistant', 'done')], {
+      const view = await shorten([textEnvelope('user', 'go'), call, result, textEnvelope('assistant', 'done')], {
         max_messages: 3,
         recent_messages: 2,
       })
@@ -93,7 +93,7 @@ export const compactionCases: readonly Case[] = [
   {
     id: 'L-42',
     claim: 'one oversized message cannot be split',
-    run: () => shorten([textLine('user', 'x'.repeat(500))], overflow),
+    run: () => shorten([textEnvelope('user', 'x'.repeat(500))], overflow),
     expected: { metadata: { compaction: { status: 'skipped', reason: 'overflow_input_unsplittable' } } },
   },
   {

@@ -1,7 +1,7 @@
 // Completion inside a run: who besides the model decides that it is done, goes in circles or must go on.
 import { type CompletionPolicy, complete, incomplete } from '../../../src/agents/loop/options.ts'
 import { createCompletionGate, createGateMediator, readGateRules } from '../../../src/agents/tools/call-gate.ts'
-import { createFailureGuard, createRepeatedCallGuard } from '../../../src/agents/tools/call-guards.ts'
+import { createRepeatedCallGuard, createRepeatedFailureGuard } from '../../../src/agents/tools/call-guards.ts'
 import { call, calling, deskOf, type Looped, looped, type Script, saying, told } from '../../doubles/scripted-loop.ts'
 import type { Case } from '../conform.ts'
 
@@ -151,7 +151,7 @@ export const completionCases: readonly Case[] = [
       const run = await looped([calling(work), calling(work)], {
         tools: failing,
         maxTurns: 2,
-        failureGuard: createFailureGuard(unknownNames),
+        failureGuard: createRepeatedFailureGuard(unknownNames),
       })
       const [note] = hidden(run, 'identical_failure_nudge')
       return {

@@ -3,11 +3,11 @@ import { expect } from 'vitest'
 import {
   approvalLine,
   coalesceSameRole,
-  findOrphans,
+  findOrphanToolLines,
   fromProviderMessage,
   normalizeMessage,
-  pruneOrphans,
-  textLine,
+  removeOrphanToolLines,
+  textEnvelope,
   toolCallLine,
   toolResultLine,
   toProviderMessage,
@@ -20,7 +20,7 @@ const call = (tool: string, id?: string) =>
   toolCallLine('', { tool, parameters: { q: 1 }, turn: 1 }, id === undefined ? {} : { tool_call_id: id })
 const result = (tool: string, id?: string) =>
   toolResultLine('{}', tool, { success: true }, id === undefined ? {} : { tool_call_id: id })
-const orphans = (...messages: Envelope[]) => findOrphans(messages).map(({ index, kind }) => `${index} ${kind}`)
+const orphans = (...messages: Envelope[]) => findOrphanToolLines(messages).map(({ index, kind }) => `${index} ${kind}`)
 const partTypes = (message: Envelope | undefined) =>
   (message?.payload['parts'] as Envelope[] | undefined)?.map((part) => part.type)
 const legacyCall = {
@@ -121,7 +121,7 @@ export const messageCases: readonly Case[] = [
     id: 'M-10',
     claim: 'neighbours of one role become one message with two parts',
     run: () => {
-      const joined = coalesceSameRole([textLine('user', 'hi'), textLine('assistant', 'hello'), call('a/b')])
+      const joined = coalesceSameRole([textEnvelope('user', 'hi'), textEnvelope('assistant', 'hello'), call('a/b')])
       expect(joined).toHaveLength(2)
       expect(joined[1]).toMatchObject({ type: 'multimodal_part', role: 'assistant', content: 'hello' })
       expect(partTypes(joined[1])).toEqual(['text', 'tool_call'])
@@ -159,7 +159,7 @@ export const messageCases: readonly Case[] = [
     id: 'M-14',
     claim: 'coalescing twice is coalescing once',
     run: () => {
-      const once = coalesceSameRole([textLine('user', 'a'), textLine('user', 'b'), call('a/1')])
+      const once = coalesceSameRole([textEnvelope('user', 'a'), textEnvelope('user', 'b'), call('a/1')])
       expect(coalesceSameRole(once)).toEqual(once)
     },
   },
@@ -168,7 +168,7 @@ export const messageCases: readonly Case[] = [
     claim: 'a call without result, a result without call and crossed names are found',
     run: () => {
       expect(orphans(call('a/1'))).toEqual(['0 orphan_tool_call'])
-      expect(orphans(textLine('user', 'x'), result('a/1'))).toEqual(['1 orphan_tool_result'])
+      expect(orphans(textEnvelope('user', 'x'), result('a/1'))).toEqual(['1 orphan_tool_result'])
       expect(orphans(call('a/1'), result('a/2'))).toEqual(['0 orphan_tool_call', '1 orphan_tool_result'])
     },
   },
@@ -187,7 +187,7 @@ export const messageCases: readonly Case[] = [
     claim: 'pruning a clean transcript changes nothing and says so',
     run: () => {
       const clean = [call('a/1', 'x'), result('a/1', 'x')]
-      const pruned = pruneOrphans(clean)
+      const pruned = removeOrphanToolLines(clean)
       expect(pruned.messages).toEqual(clean)
       expect(pruned.removed).toEqual([])
       expect(pruned.events).toEqual([{ type: 'tool_pair_validated', metadata: { total_messages: 2, orphan_count: 0 } }])

@@ -1,5 +1,5 @@
 // Which tools are shown, how they may act, what a delegated runtime is told.
-import { type ActionRequest, readActionPolicy, resolveAction } from '../../../src/agents/policy/action-policy.ts'
+import { type ActionRequest, readActionPolicy, resolveActionPolicy } from '../../../src/agents/policy/action-policy.ts'
 import {
   resolveVisibleTools,
   runtimeToolPolicy,
@@ -196,7 +196,7 @@ export const policyCases: readonly Case[] = [
   ).map(([what, fields, expected]) => ({
     id: 'P-09',
     claim: `${what}: ${expected}`,
-    run: () => resolveAction(request(fields)),
+    run: () => resolveActionPolicy(request(fields)),
     equals: expected,
   })),
   {
@@ -204,15 +204,17 @@ export const policyCases: readonly Case[] = [
     claim: 'an approval before does not let the next call through',
     differs: 'action policies do not remember approvals',
     run: () =>
-      resolveAction(request({ tool: preview, outside: { action_policy: { tools: { 'host/write': 'direct' } } } })),
+      resolveActionPolicy(
+        request({ tool: preview, outside: { action_policy: { tools: { 'host/write': 'direct' } } } }),
+      ),
     equals: 'preview',
   },
   {
     id: 'P-10',
     claim: 'outside input makes it stricter',
     run: () => [
-      resolveAction(request({ outside: { action_policy: { tools: { 'host/write': 'preview' } } } })),
-      resolveAction(request({ tool: preview, outside: { deny: ['host/write'] } })),
+      resolveActionPolicy(request({ outside: { action_policy: { tools: { 'host/write': 'preview' } } } })),
+      resolveActionPolicy(request({ tool: preview, outside: { deny: ['host/write'] } })),
     ],
     equals: ['preview', 'forbidden'],
   },

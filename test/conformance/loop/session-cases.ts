@@ -5,11 +5,11 @@ import type { AppDeps } from '../../../src/api/deps.ts'
 import { noMeter } from '../../../src/contract/metrics.ts'
 import { readWorkspaceScope, workspaceKey } from '../../../src/contract/workspace-scope.ts'
 import { type Database, nameStatement } from '../../../src/db/client.ts'
-import { storeDrafts } from '../../../src/db/inbox.ts'
+import { storeInboxDrafts } from '../../../src/db/inbox.ts'
 import { deleteSession, findSession, listSessions, readTranscript } from '../../../src/db/sessions.ts'
 import { createTokenStore } from '../../../src/db/tokens.ts'
 import { claimTurns, openTurn, releaseLane, renewLanes } from '../../../src/db/turns.ts'
-import { createRejections } from '../../../src/identity/rejected-requests.ts'
+import { createRejectionLog } from '../../../src/identity/rejected-requests.ts'
 import { secret } from '../../../src/lib/secret.ts'
 import { aDraft } from '../../doubles/inbox-drafts.ts'
 import { hold, moveSession, newTurn, talk } from '../../doubles/stored-sessions.ts'
@@ -39,7 +39,7 @@ async function asking(database: Database, principal?: string) {
     gateway: { connections: [] },
     db: openTenantDb(database, 'default'),
     tokens,
-    rejections: createRejections(),
+    rejections: createRejectionLog(),
     meter: noMeter,
     newTrace: () => '00',
     adminToken: secret(operator),
@@ -265,7 +265,7 @@ export function sessionCases(database: () => Database): readonly Case[] {
       run: async () => {
         const inbox = openTenantDb(database())
         const draft = () => aDraft({ messageId: 'twice', candidates: ['c-twice'], content: 'same' })
-        const outcomes = [...(await storeDrafts(inbox, [draft()])), ...(await storeDrafts(inbox, [draft()]))]
+        const outcomes = [...(await storeInboxDrafts(inbox, [draft()])), ...(await storeInboxDrafts(inbox, [draft()]))]
         const sessions = await listSessions(store(), {}, page)
         return { outcomes: outcomes.map(({ kind }) => kind), sessions: sessions.length }
       },

@@ -2,7 +2,7 @@
 
 import { normalizeDeclarations } from '../../../src/agents/tools/catalog.ts'
 import { readDeclaration } from '../../../src/agents/tools/declaration.ts'
-import { bindParameters, modelParametersSchema } from '../../../src/agents/tools/parameters.ts'
+import { fillBoundParameters, modelParametersSchema } from '../../../src/agents/tools/parameters.ts'
 import type { Fields } from '../../../src/lib/json-value.ts'
 import { declared, prepared } from '../../doubles/tool-call.ts'
 import type { Case } from '../conform.ts'
@@ -16,7 +16,7 @@ const faultsOf = (input: unknown, form: Parameters<typeof readDeclaration>[1]) =
   const reading = readDeclaration(input, form)
   return reading.ok ? [] : reading.fields
 }
-const bound = (fields: Fields, given: Fields, context: Fields) => bindParameters(declared(fields), given, context)
+const bound = (fields: Fields, given: Fields, context: Fields) => fillBoundParameters(declared(fields), given, context)
 const refusal = (fields: Fields, given: Fields, context: Fields = {}) =>
   prepared(declared(fields), given, context).refusal?.metadata
 

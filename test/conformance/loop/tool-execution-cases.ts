@@ -1,8 +1,8 @@
 // Execution, capability, sources, tiers, citations, mediation.
-import { createToolCatalog, gatherTools, tierTools } from '../../../src/agents/tools/catalog.ts'
+import { collectToolCatalog, createToolCatalog, splitToolsByTier } from '../../../src/agents/tools/catalog.ts'
 import { type MediatorContext, mediateToolCall, type PreToolMediator } from '../../../src/agents/tools/mediate.ts'
 import { normalizeCitations, normalizeToolResult } from '../../../src/agents/tools/tool-result.ts'
-import { prepareCall } from '../../../src/agents/tools/tool-runner.ts'
+import { bindAndValidateCall } from '../../../src/agents/tools/tool-runner.ts'
 import type { Fields } from '../../../src/lib/json-value.ts'
 import { declared, ran } from '../../doubles/tool-call.ts'
 import type { Case } from '../conform.ts'
@@ -87,7 +87,7 @@ export const executionCases: readonly Case[] = [
       const catalog = createToolCatalog([declared({ name: 'host/search', provider_aliases: ['find'] })])
       const called = ['host__search', 'find', 'host/search', 'host_search']
       return called.map(
-        (name) => prepareCall(catalog, { name, parameters: {} }, { turn: 2, ordinal: 1, context: {} }).call,
+        (name) => bindAndValidateCall(catalog, { name, parameters: {} }, { turn: 2, ordinal: 1, context: {} }).call,
       )
     },
     equals: [
@@ -171,7 +171,7 @@ export const executionCases: readonly Case[] = [
         { slug: 'early', priority: 1, declare: () => [{ name: 'host/search' }] },
         { slug: 'broken', declare: throwing },
       ]
-      const { tools, rejected } = await gatherTools(sources, {})
+      const { tools, rejected } = await collectToolCatalog(sources, {})
       const found = [...tools.values()].map(({ name, source, description }) => ({ name, source, description }))
       return { found, rejected: rejected.map((each) => each.name) }
     },
@@ -189,7 +189,7 @@ export const executionCases: readonly Case[] = [
         declared({ name: 'a/two', mandatory: true }),
         declared({ name: 'a/three' }),
       ]
-      const tiers = tierTools(new Map(tools.map((tool) => [tool.name, tool])), { curated: ['a/three'], cap: 2 })
+      const tiers = splitToolsByTier(new Map(tools.map((tool) => [tool.name, tool])), { curated: ['a/three'], cap: 2 })
       return { tier_1: tiers.tier_1.map((tool) => tool.name), manifest: tiers.manifest }
     },
     equals: {

@@ -1,8 +1,12 @@
 // Guards of tool calls, as far as they need no loop: repeated failures, truncation, the order of calls.
 
 import { expect } from 'vitest'
-import { gateCall, gateCompletion, readGateRules } from '../../../src/agents/tools/call-gate.ts'
-import { createFailureGuard, createRepeatedCallGuard } from '../../../src/agents/tools/call-guards.ts'
+import {
+  findCallGateViolation,
+  findCompletionGateViolation,
+  readGateRules,
+} from '../../../src/agents/tools/call-gate.ts'
+import { createRepeatedCallGuard, createRepeatedFailureGuard } from '../../../src/agents/tools/call-guards.ts'
 import { createToolCatalog } from '../../../src/agents/tools/catalog.ts'
 import type { ToolResult } from '../../../src/agents/tools/tool.ts'
 import { createResultTruncator } from '../../../src/agents/tools/tool-result.ts'
@@ -15,7 +19,7 @@ const catalog = createToolCatalog([])
 
 /** How often each of these results in a row drew a nudge, as the count it named. */
 async function nudges(results: readonly ToolResult[]): Promise<readonly unknown[]> {
-  const guard = createFailureGuard(catalog, { threshold: 2 })
+  const guard = createRepeatedFailureGuard(catalog, { threshold: 2 })
   const counts: unknown[] = []
   for (const result of results) {
     if (result.success) guard.succeeded()
@@ -49,7 +53,7 @@ const rules = readGateRules([commit])
 
 /** Which of these calls the gate lets through. */
 function executed(calls: readonly string[]): readonly string[] {
-  return calls.filter((tool, index) => gateCall(rules, calls.slice(0, index), tool) === undefined)
+  return calls.filter((tool, index) => findCallGateViolation(rules, calls.slice(0, index), tool) === undefined)
 }
 
 export const guardCases: readonly Case[] = [
@@ -70,7 +74,7 @@ export const guardCases: readonly Case[] = [
     claim: 'the second equal failure draws a note to the model',
     differs: 'in agents-api the assistant says the note, and a success does not reset it',
     run: async () => {
-      const guard = createFailureGuard(catalog)
+      const guard = createRepeatedFailureGuard(catalog)
       await guard.failed('demo/act', { a: 1 }, failure)
       const { message, ...facts } = (await guard.failed('demo/act', { a: 1 }, failure)) ?? {}
       return { ...facts, isCounted: String(message).includes('failed 2 times') }
@@ -167,7 +171,7 @@ export const guardCases: readonly Case[] = [
     claim: 'a run may not end between the anchor and the commit',
     run: () =>
       [[], ['demo/start'], ['demo/start', 'demo/read'], ['demo/start', 'demo/write']].map(
-        (called) => gateCompletion(rules, called)?.message,
+        (called) => findCompletionGateViolation(rules, called)?.message,
       ),
     equals: [undefined, 'call demo/write before you finish.', 'call demo/write before you finish.', undefined],
   },
@@ -177,7 +181,7 @@ export const guardCases: readonly Case[] = [
     run: () => {
       const must = readGateRules([{ require_tool_use: 'yes', min_tool_calls: 2 }])
       return [[], ['demo/read'], ['demo/read', 'demo/read']].map(
-        (called) => gateCompletion(must, called)?.context['rule_id'],
+        (called) => findCompletionGateViolation(must, called)?.context['rule_id'],
       )
     },
     equals: ['rule-1', 'rule-1', undefined],

@@ -4,7 +4,7 @@ import type { ReceiveResult } from '../../../src/contract/adapter.ts'
 import type { Adapter, InboundEvent, InboundMessage, RawRequest } from '../../../src/contract/index.ts'
 import { webHmac } from '../../../src/lib/index.ts'
 import type { JsonObject } from '../../../src/lib/json-value.ts'
-import { type AdapterFixtures, adapterFor } from '../../../src/testing/adapter-fixtures.ts'
+import { type AdapterFixtures, createAdapterFromFixtures } from '../../../src/testing/adapter-fixtures.ts'
 import { type SlackApi, startSlackApi } from '../../doubles/slack-api.ts'
 import { fixtures, type SignOptions } from '../../fixtures/slack/index.ts'
 
@@ -26,7 +26,7 @@ export function adapterWith(settings: object = {}, changes: object = {}): Adapte
 export async function receive(
   payload: unknown,
   how: SignOptions = {},
-  adapter = adapterFor(kit),
+  adapter = createAdapterFromFixtures(kit),
 ): Promise<ReceiveResult> {
   return adapter.receive(await fixtures.sign(bytesOf(payload), how), kit.connection)
 }

@@ -1,10 +1,10 @@
 // Telegram ingress cases that this channel and the core decide together: answers to Telegram, copies, words of decisions.
 
 import { resolutionSentence } from '../../../src/agents/approvals/approval-messages.ts'
-import { failureAnswer, webhookAnswer } from '../../../src/api/http-answers.ts'
+import { errorCodeAnswer, webhookAnswer } from '../../../src/api/http-answers.ts'
 import { dedupeKey } from '../../../src/inbound/accept.ts'
 import type { ErrorCode } from '../../../src/lib/errors.ts'
-import { adapterFor } from '../../../src/testing/adapter-fixtures.ts'
+import { createAdapterFromFixtures } from '../../../src/testing/adapter-fixtures.ts'
 import { fixtures } from '../../fixtures/telegram/index.ts'
 import type { Case } from '../conform.ts'
 import { arrivals, calls, kit, parts, saying } from './telegram-setup.ts'
@@ -43,7 +43,7 @@ export const ingressCases: readonly Case[] = [
       )
       const stored = webhookAnswer({ kind: 'stored', acceptances: [] })
       const unreadable = webhookAnswer({ kind: 'unreadable', reason: 'invalid_json', acceptances: [] })
-      const failed = failures.map((code) => failureAnswer(code, ''))
+      const failed = failures.map((code) => errorCodeAnswer(code, ''))
       return [...rejected, stored, unreadable, ...failed]
         .map(({ status }) => status)
         .filter((status) => status === 410 || (status >= 300 && status < 400))
@@ -66,7 +66,7 @@ export const ingressCases: readonly Case[] = [
   {
     id: 'X07',
     claim: 'without live messages, files and buttons a plain text is one plain call',
-    run: () => adapterFor(kit).render(parts(saying('hello')), { chat_id: '5' }),
+    run: () => createAdapterFromFixtures(kit).render(parts(saying('hello')), { chat_id: '5' }),
     equals: [
       {
         call: {

@@ -3,7 +3,7 @@
 import type { Adapter, DeliveryResult } from '../../../src/contract/index.ts'
 import type { ControlFacts } from '../../../src/contract/response.ts'
 import type { JsonObject } from '../../../src/lib/json-value.ts'
-import { adapterFor } from '../../../src/testing/adapter-fixtures.ts'
+import { createAdapterFromFixtures } from '../../../src/testing/adapter-fixtures.ts'
 import { apiFault, rateLimited, startTelegramApi, type TelegramApi } from '../../doubles/telegram-api.ts'
 import { fixtures } from '../../fixtures/telegram/index.ts'
 import type { Case } from '../conform.ts'
@@ -166,7 +166,7 @@ async function tries(
 async function withApi<T>(run: (bench: Bench) => Promise<T>): Promise<T> {
   const api = await startTelegramApi()
   try {
-    return await run({ api, adapter: adapterFor(kit, api.apiRoot) })
+    return await run({ api, adapter: createAdapterFromFixtures(kit, api.apiRoot) })
   } finally {
     await api.close()
   }

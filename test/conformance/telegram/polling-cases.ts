@@ -1,7 +1,7 @@
 // Polling: the cursor moves only after the commit, against a stand-in for the Bot API.
 import type { PolledBatch } from '../../../src/contract/adapter.ts'
 import type { Adapter } from '../../../src/contract/index.ts'
-import { adapterFor } from '../../../src/testing/adapter-fixtures.ts'
+import { createAdapterFromFixtures } from '../../../src/testing/adapter-fixtures.ts'
 import {
   apiFault,
   htmlBadGateway,
@@ -16,7 +16,7 @@ type Bench = { readonly api: TelegramApi; readonly poller: Adapter; readonly sto
 
 function pollerAt(apiRoot: string): Adapter {
   const { webhookSecret: _unused, ...settings } = kit.settings(apiRoot)
-  return adapterFor({ ...kit, settings: () => ({ ...settings, mode: 'polling' }) })
+  return createAdapterFromFixtures({ ...kit, settings: () => ({ ...settings, mode: 'polling' }) })
 }
 
 async function polling<T>(run: (bench: Bench) => Promise<T>): Promise<T> {

@@ -4,11 +4,11 @@ import type { Adapter, InboundEvent, InboundMessage } from '../../../src/contrac
 import type { JsonObject } from '../../../src/lib/json-value.ts'
 import { jsonToBytes } from '../../../src/testing/adapter-contract.ts'
 import { createAttempt } from '../../../src/testing/adapter-contract-outbound.ts'
-import { type AdapterFixtures, adapterFor } from '../../../src/testing/adapter-fixtures.ts'
+import { type AdapterFixtures, createAdapterFromFixtures } from '../../../src/testing/adapter-fixtures.ts'
 import { fixtures } from '../../fixtures/telegram/index.ts'
 
 export const kit: AdapterFixtures = fixtures
-const adapter: Adapter = adapterFor(kit)
+const adapter: Adapter = createAdapterFromFixtures(kit)
 export const ada = { id: 5_000_000_000, is_bot: false, first_name: 'Ada', username: 'ada' }
 export const us = { id: 7_000_001, is_bot: true, first_name: 'Gateway', username: 'gw_bot' }
 export const group = { id: -1_002_345_678_901, type: 'supergroup', title: 'Engines' }

@@ -1,7 +1,7 @@
 // Pages that a channel serves itself lie below its webhook, and nowhere else.
 import { expect, test } from 'vitest'
 import type { ChannelDefinition } from '../../../src/contract/index.ts'
-import { createRejections } from '../../../src/identity/rejected-requests.ts'
+import { createRejectionLog } from '../../../src/identity/rejected-requests.ts'
 import { loopbackArrival } from '../../doubles/loopback/fixtures.ts'
 import { loopbackClientId, loopbackLookup } from '../../doubles/loopback/index.ts'
 import { createTestApp } from '../../doubles/test-app.ts'
@@ -61,7 +61,7 @@ describeOnDatabase('pages of a channel', (database) => {
   test('take in what is posted to them as a webhook does: verified, once, and told when it is stored', async () => {
     const connections = loopbackConnections('http://127.0.0.1:9').slice(0, 1)
     const gateway = createTestGateway(database(), { connections }, {}, [receiving])
-    const rejections = createRejections()
+    const rejections = createRejectionLog()
     const app = createTestApp(gateway, database(), { rejections })
     const { bytes, headers } = await loopbackArrival({ id: 'm1', from: 'ada', text: 'hello' })
     const post = async (body: Uint8Array) => {

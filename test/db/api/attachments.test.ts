@@ -2,7 +2,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { loadConfig } from '../../../src/config.ts'
 import { nameStatement } from '../../../src/db/client.ts'
-import { runSweepRound } from '../../../src/gateway/sweep.ts'
+import { runRetentionSweep } from '../../../src/gateway/sweep.ts'
 import { type Api, startApi } from '../../doubles/api.ts'
 import { memoryBlobs } from '../../doubles/memory-blobs.ts'
 import { madeToken } from '../../doubles/tokens.ts'
@@ -191,7 +191,7 @@ describeOnDatabase('files over the API', (database) => {
     const { deps } = api.gateway
     const { retention } = loadConfig({}, {}, [])
     const round = () =>
-      runSweepRound({ config: { retention, tenant: 'default' }, database: database(), deps, log: deps.log })
+      runRetentionSweep({ config: { retention, tenant: 'default' }, database: database(), deps, log: deps.log })
     await round()
     expect(blobs.objects.size).toBe(1)
     await database().query(

@@ -4,7 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { inspectRoutes } from 'hono/dev'
 import { expect, test } from 'vitest'
 import { aguiChannel } from '../../../adapters/agui/index.ts'
-import { type DocumentedOperation, documentedPath, type OpenApi } from '../../../src/api/openapi/document.ts'
+import { type DocumentedOperation, type OpenApi, toOpenApiPath } from '../../../src/api/openapi/document.ts'
 import type { SecretService } from '../../../src/api/own-secrets.ts'
 import { createTestApp } from '../../doubles/test-app.ts'
 import { createTestGateway, loopbackChannels, loopbackConnections } from '../../doubles/test-gateway.ts'
@@ -32,7 +32,7 @@ describeOnDatabase('the document about the API', (database) => {
     const names = operationsOf(await documentOf(app)).map(({ name }) => name)
     const routes = inspectRoutes(app).filter(({ isMiddleware }) => !isMiddleware)
     const served = routes.flatMap(({ method, path }) =>
-      (method === 'ALL' ? ['GET', 'POST'] : [method]).map((each) => `${each} ${documentedPath(path)}`),
+      (method === 'ALL' ? ['GET', 'POST'] : [method]).map((each) => `${each} ${toOpenApiPath(path)}`),
     )
     expect(served.length).toBeGreaterThan(60)
     expect([...new Set(served)].toSorted()).toEqual(names.toSorted())

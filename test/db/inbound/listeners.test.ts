@@ -5,7 +5,7 @@ import { defineAgent } from '../../../src/agents/define-agent.ts'
 import type { Adapter, ChannelDefinition } from '../../../src/contract/index.ts'
 import type { IngressContext } from '../../../src/contract/optional-verbs.ts'
 import { type Database, type Failpoint, nameStatement } from '../../../src/db/client.ts'
-import { createRejections } from '../../../src/identity/rejected-requests.ts'
+import { createRejectionLog } from '../../../src/identity/rejected-requests.ts'
 import { GatewayError } from '../../../src/lib/errors.ts'
 import { createNodeListeners, type NodeListeners } from '../../../src/node/ingress.ts'
 import { createDoor, until } from '../../doubles/background-gateway.ts'
@@ -73,7 +73,7 @@ describeOnDatabase('a listener', (database) => {
   ): {
     listeners: NodeListeners
     gateway: TestGateway
-    rejections: ReturnType<typeof createRejections>
+    rejections: ReturnType<typeof createRejectionLog>
     tried: Promise<void>
   } => {
     const [connection] = loopbackConnections(vendor.origin, { settings: { callTimeoutMs: 100 } })
@@ -83,7 +83,7 @@ describeOnDatabase('a listener', (database) => {
       {},
       [channel],
     )
-    const rejections = createRejections()
+    const rejections = createRejectionLog()
     const listeners = createNodeListeners(gateway, rejections)
     const tried = listeners.start()
     open.push(async () => {

@@ -5,8 +5,8 @@ import { textOf } from '../../../src/contract/index.ts'
 import { type Database, nameStatement } from '../../../src/db/client.ts'
 import type { RunningSources } from '../../../src/inbound/sources.ts'
 import { GatewayError } from '../../../src/lib/errors.ts'
-import { createNodeSources } from '../../../src/node/ingress.ts'
-import { observedProblems } from '../../../src/observability/connection-health.ts'
+import { createNodePollingSources } from '../../../src/node/ingress.ts'
+import { sourceAndListenerProblems } from '../../../src/observability/connection-health.ts'
 import { createDoor, until } from '../../doubles/background-gateway.ts'
 import { createPulledPlatform, type PulledPlatform } from '../../doubles/loopback/source.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../../doubles/test-gateway.ts'
@@ -40,7 +40,7 @@ describeOnDatabase('a pull source', (database) => {
       {},
       [platform.definition],
     )
-    const sources = createNodeSources(assembled)
+    const sources = createNodePollingSources(assembled)
     sources.start()
     open.push(async () => {
       await sources.stop()
@@ -119,7 +119,7 @@ describeOnDatabase('a pull source', (database) => {
     }
     const sources = start({ ...real, accepting })
     const key = 'loopback-client-id/loopback-client-id'
-    const problems = () => observedProblems(key, sources.states(), [])
+    const problems = () => sourceAndListenerProblems(key, sources.states(), [])
     sayAll('m1')
     expect(problems()).toEqual([])
     // Promised in 5 s; the slack is for machines that run other tests on the same cores.

@@ -1,11 +1,11 @@
 // What cannot be judged now comes again; what is turned away for good is kept with its reason and never driven again.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agents/define-agent.ts'
-import { waitRefusedAnswer } from '../../../src/api/http-answers.ts'
-import { receivedAnswer } from '../../../src/api/webhook.ts'
+import { waitingCallerRefusalAnswer } from '../../../src/api/http-answers.ts'
+import { acknowledgementAnswer } from '../../../src/api/webhook.ts'
 import { type Adapter, textOf } from '../../../src/contract/index.ts'
 import { nameStatement } from '../../../src/db/client.ts'
-import { createNodeSources } from '../../../src/node/ingress.ts'
+import { createNodePollingSources } from '../../../src/node/ingress.ts'
 import { until } from '../../doubles/background-gateway.ts'
 import { type Judge, judgedChannel } from '../../doubles/loopback/judged.ts'
 import { createPulledPlatform } from '../../doubles/loopback/source.ts'
@@ -78,10 +78,10 @@ describeOnDatabase('an arrival', (database) => {
     const received = await gateway.deliver({ id: 'later-1', from: 'ada', text: 'hello' })
     expect(received).toMatchObject({ kind: 'later', reason: 'dns_unavailable' })
     expect(await database().query(rows, [])).toEqual([])
-    const answer = receivedAnswer(at(), received)
+    const answer = acknowledgementAnswer(at(), received)
     expect(answer).toMatchObject({ status: 503, headers: { 'retry-after': '30' } })
     expect(JSON.parse(answer.body ?? '')).toMatchObject({ code: 'dns_unavailable' })
-    expect(waitRefusedAnswer(received)).toMatchObject({ status: 503 })
+    expect(waitingCallerRefusalAnswer(received)).toMatchObject({ status: 503 })
     expect(gateway.logged).toContainEqual(expect.objectContaining({ event: 'request_postponed', level: 'warn' }))
   })
 
@@ -103,12 +103,12 @@ describeOnDatabase('an arrival', (database) => {
       },
       { state: 'ignored', subject: 'mailto:eve@mail.test', deliveryId: 'spoof-2' },
     ])
-    const answer = receivedAnswer(at(), received)
+    const answer = acknowledgementAnswer(at(), received)
     expect([answer.status, JSON.parse(answer.body ?? '')]).toEqual([
       200,
       { ok: true, outcomes: ['ignored'], reason: 'spoofed' },
     ])
-    expect(waitRefusedAnswer(received)).toMatchObject({ status: 422 })
+    expect(waitingCallerRefusalAnswer(received)).toMatchObject({ status: 422 })
   })
 
   test('that was turned away is never driven again, though its channel could read it', async () => {
@@ -135,7 +135,7 @@ describeOnDatabase('an arrival', (database) => {
       {},
       [{ ...judged, create }],
     )
-    const sources = createNodeSources(gateway)
+    const sources = createNodePollingSources(gateway)
     sources.start()
     for (const id of ['m1', 'later-2', 'spoof-1', 'm4']) platform.say({ id, from: 'ada', text: id })
     await until(() => sources.states()[0]?.state === 'failing')

@@ -6,7 +6,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { storeDrafts } from '../../../src/db/inbox.ts'
+import { storeInboxDrafts } from '../../../src/db/inbox.ts'
 import { claimTurns } from '../../../src/db/turns.ts'
 import { openDatabase } from '../../../src/node/open-database.ts'
 import { aDraft } from '../../doubles/inbox-drafts.ts'
@@ -31,16 +31,16 @@ afterEach(() => rm(dataDir, { recursive: true, force: true }))
 
 test('the embedded database keeps what was stored from one start to the next', async () => {
   const first = await open()
-  await storeDrafts(openTenantDb(first.database), [aDraft()])
+  await storeInboxDrafts(openTenantDb(first.database), [aDraft()])
   await first.close()
   const second = await open()
-  expect(await storeDrafts(openTenantDb(second.database), [aDraft()])).toMatchObject([{ kind: 'duplicate' }])
+  expect(await storeInboxDrafts(openTenantDb(second.database), [aDraft()])).toMatchObject([{ kind: 'duplicate' }])
   await second.close()
 })
 
 test('the embedded database goes on at once with what a killed process held', async () => {
   const first = await open()
-  await storeDrafts(openTenantDb(first.database), [aDraft()])
+  await storeInboxDrafts(openTenantDb(first.database), [aDraft()])
   const killed = openTenantDb(first.database, { holder: 'killed', leaseMs: 600_000, tenant: 'default' })
   expect(await claimTurns(killed, 1)).toHaveLength(1)
   await first.close()

@@ -2,7 +2,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { loadConfig } from '../../../src/config.ts'
-import { requireOwnSessions } from '../../../src/db/own-sessions.ts'
+import { requireSessionPerConnection } from '../../../src/db/own-sessions.ts'
 import { startNode } from '../../../src/node.ts'
 import { freePort } from '../../doubles/free-port.ts'
 import { loopbackArrival } from '../../doubles/loopback/fixtures.ts'
@@ -53,7 +53,7 @@ describeOnPostgres('a pooler', (adminUrl) => {
   test.each([1, 2, 3, 4, 5, 6, 7])('in transaction mode with %i sessions is refused', async (size) => {
     for (const choice of ['last', 'longest', 'any'] as const) {
       const { url } = await pool({ mode: 'transaction', size, choice })
-      await expect(requireOwnSessions(url)).rejects.toMatchObject(refused)
+      await expect(requireSessionPerConnection(url)).rejects.toMatchObject(refused)
     }
   })
 
@@ -69,7 +69,7 @@ describeOnPostgres('a pooler', (adminUrl) => {
 
   test('that is not needed: a database that cannot be opened is named by host and port, and by nothing secret', async () => {
     const port = await freePort()
-    const opening = requireOwnSessions(`postgres://someone:hunter2@127.0.0.1:${port}/parley`)
+    const opening = requireSessionPerConnection(`postgres://someone:hunter2@127.0.0.1:${port}/parley`)
     await expect(opening).rejects.toMatchObject({
       code: 'storage_unavailable',
       message: `[storage] the database at 127.0.0.1:${port} cannot be opened (ECONNREFUSED); start it, or correct the host and port in DATABASE_URL`,
@@ -78,7 +78,7 @@ describeOnPostgres('a pooler', (adminUrl) => {
     cleanUp.push(clone.drop)
     const url = new URL(clone.url)
     url.pathname = '/no-such-database'
-    const message = await requireOwnSessions(url.href).catch(String)
+    const message = await requireSessionPerConnection(url.href).catch(String)
     expect(message).toContain(' cannot be opened (3D000); there is no such database; correct DATABASE_URL or create it')
     expect(message).not.toContain(url.username === '' ? 'hunter2' : `${url.username}:`)
   })
@@ -86,6 +86,6 @@ describeOnPostgres('a pooler', (adminUrl) => {
   test('is not suspected where there is none', async () => {
     const clone = await takeDatabase(adminUrl)
     cleanUp.push(clone.drop)
-    await requireOwnSessions(clone.url)
+    await requireSessionPerConnection(clone.url)
   })
 })

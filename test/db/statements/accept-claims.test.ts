@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { nameStatement } from '../../../src/db/client.ts'
-import { storeDrafts } from '../../../src/db/inbox.ts'
+import { storeInboxDrafts } from '../../../src/db/inbox.ts'
 import type { InboxDraft } from '../../../src/db/inbox-row.ts'
 import { createSweepStore, defaultRetention } from '../../../src/db/retention.ts'
 import { createGroupCommit } from '../../../src/inbound/group-commit.ts'
@@ -20,7 +20,7 @@ const proven = (id: string, keys: readonly string[], changes: Partial<InboxDraft
   aDraft({ messageId: id, once: keys.map((key) => ({ key, forMs: day })), ...changes })
 
 describeOnDatabase('a proof that counts once', (database) => {
-  const acceptAll = (drafts: readonly InboxDraft[]) => storeDrafts(openTenantDb(database()), drafts)
+  const acceptAll = (drafts: readonly InboxDraft[]) => storeInboxDrafts(openTenantDb(database()), drafts)
   const accept = (...drafts: InboxDraft[]) => acceptAll(drafts)
   const ids = async () => (await database().query<{ id: string }>(stored, [])).map(({ id }) => id)
 

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import type { RecordWrite } from '../../../src/contract/index.ts'
 import { type Database, nameStatement } from '../../../src/db/client.ts'
 import { createEraseStore } from '../../../src/db/erase-person.ts'
-import { storeDrafts } from '../../../src/db/inbox.ts'
+import { storeInboxDrafts } from '../../../src/db/inbox.ts'
 import type { InboxDraft } from '../../../src/db/inbox-row.ts'
 import { claimSends, startSend } from '../../../src/db/outbox.ts'
 import { createRecords } from '../../../src/db/records.ts'
@@ -50,7 +50,7 @@ function activity(id: string, changes: Partial<InboxDraft> = {}): InboxDraft {
 }
 
 describeOnDatabase('an arrival', (database) => {
-  const accept = (...drafts: InboxDraft[]) => storeDrafts(openTenantDb(database()), drafts)
+  const accept = (...drafts: InboxDraft[]) => storeInboxDrafts(openTenantDb(database()), drafts)
   const records = () => createRecords(database(), { tenant: 'default', connection: 'test' })
   const followers = async () => (await records().list('follower', { limit: 10 })).map(({ key }) => key)
   const outbox = () => openTenantDb(database(), { tenant: 'default', holder: 'test', leaseMs: 60_000 })

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { type Database, nameStatement } from '../../../src/db/client.ts'
-import { storeDrafts } from '../../../src/db/inbox.ts'
+import { storeInboxDrafts } from '../../../src/db/inbox.ts'
 import type { InboxDraft } from '../../../src/db/inbox-row.ts'
 import { processAccountDeletions } from '../../../src/identity/erase.ts'
 import { rowsWith, tablesWith } from '../../doubles/find-text-in-database.ts'
@@ -35,7 +35,7 @@ const left = (name: string, more: Partial<InboxDraft> = {}): InboxDraft =>
 const farewell = left('delete', { isAccountDeleted: true })
 
 describeOnDatabase('a farewell of somebody in no conversation', (database) => {
-  const accept = (...drafts: InboxDraft[]) => storeDrafts(openTenantDb(database()), drafts)
+  const accept = (...drafts: InboxDraft[]) => storeInboxDrafts(openTenantDb(database()), drafts)
   const carryOut = async (on: Database = database()) => {
     await database().query(due, [])
     return processAccountDeletions({ database: on, tenant: 'default', monotonicMs: () => performance.now() }, 60_000)

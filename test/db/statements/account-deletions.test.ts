@@ -1,9 +1,9 @@
 // Farewells at the store: taken with their arrival, carried out in pieces, by one process at a time, and no further than they reach.
 
 import { expect, test } from 'vitest'
-import { claimAccountDeletion, reachAccountDeletion } from '../../../src/db/account-deletions.ts'
+import { claimAccountDeletion, createAccountDeletionErasure } from '../../../src/db/account-deletions.ts'
 import { type Database, nameStatement } from '../../../src/db/client.ts'
-import { storeDrafts } from '../../../src/db/inbox.ts'
+import { storeInboxDrafts } from '../../../src/db/inbox.ts'
 import type { InboxDraft } from '../../../src/db/inbox-row.ts'
 import { claimTurns, completeTurn, openTurn } from '../../../src/db/turns.ts'
 import { processAccountDeletions } from '../../../src/identity/erase.ts'
@@ -66,7 +66,7 @@ function farewell(changes: Partial<InboxDraft> = {}): InboxDraft {
 }
 
 describeOnDatabase('a farewell', (database) => {
-  const accept = (...drafts: InboxDraft[]) => storeDrafts(openTenantDb(database()), drafts)
+  const accept = (...drafts: InboxDraft[]) => storeInboxDrafts(openTenantDb(database()), drafts)
   const carryOut = async (on: Database = database(), budgetMs = 60_000) => {
     await database().query(due, [])
     return processAccountDeletions({ database: on, tenant: 'default', monotonicMs: () => performance.now() }, budgetMs)
@@ -180,7 +180,7 @@ describeOnDatabase('a farewell', (database) => {
     const dying = watchedDatabase(database(), () => {})
     const rolledBack = dying.transaction(async (sql) => {
       const inner = { ...dying, ...sql, accepting: sql }
-      await storeDrafts(openTenantDb(inner), [farewell({ subject: bob })])
+      await storeInboxDrafts(openTenantDb(inner), [farewell({ subject: bob })])
       throw new Error('as after kill -9')
     })
     await expect(rolledBack).rejects.toThrow()
@@ -266,7 +266,11 @@ describeOnDatabase('a farewell', (database) => {
     await database().query(due, [])
     expect(await claim()).toMatchObject({ epoch: 2 })
     if (slow === undefined) throw new Error('it was due')
-    await reachAccountDeletion(database(), 'default', slow).close([], { actor: 'test', next: null, removed: {} })
+    await createAccountDeletionErasure(database(), 'default', slow).close([], {
+      actor: 'test',
+      next: null,
+      removed: {},
+    })
     expect(await database().query(farewells, [])).toMatchObject([{ epoch: 2 }])
   })
 })

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { nameStatement } from '../../../src/db/client.ts'
-import { storeDrafts } from '../../../src/db/inbox.ts'
+import { storeInboxDrafts } from '../../../src/db/inbox.ts'
 import type { InboxDraft } from '../../../src/db/inbox-row.ts'
 import { aDraft } from '../../doubles/inbox-drafts.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
@@ -12,7 +12,7 @@ const conversationOf = nameStatement('test_conversation', 'select conversation_i
 const names = nameStatement('test_names', 'select external_id as name from conversation_aliases order by 1')
 
 describeOnDatabase('a conversation', (database) => {
-  const accept = (...drafts: InboxDraft[]) => storeDrafts(openTenantDb(database()), drafts)
+  const accept = (...drafts: InboxDraft[]) => storeInboxDrafts(openTenantDb(database()), drafts)
   const conversation = async (draft: InboxDraft): Promise<string | undefined> =>
     (await database().query<{ id: string }>(conversationOf, [draft.id]))[0]?.id
   const mail = (messageId: string, subject: string, candidates: readonly string[], aliases: readonly string[] = []) =>

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import { type Database, nameStatement } from '../../../src/db/client.ts'
 import { createEraseStore, type EraseStore } from '../../../src/db/erase-person.ts'
-import { storeDrafts } from '../../../src/db/inbox.ts'
+import { storeInboxDrafts } from '../../../src/db/inbox.ts'
 import { createSweepStore } from '../../../src/db/retention.ts'
 import { createRunLog } from '../../../src/db/transcripts.ts'
 import { completeTurn, openTurn, releaseLane, renewLanes } from '../../../src/db/turns.ts'
@@ -59,7 +59,7 @@ describeOnDatabase('forgetting', (database) => {
        insert into principals (tenant, id, subject) values ('another', gen_random_uuid(), $1)`,
     )
     await database().query(foreign, [ada])
-    await storeDrafts(openTenantDb(database()), [aDraft({ tenant: 'another', messageId: 'm1', subject: ada })])
+    await storeInboxDrafts(openTenantDb(database()), [aDraft({ tenant: 'another', messageId: 'm1', subject: ada })])
     const before = await tablesWith(database(), ada)
     expect((await forget(ada)).removed).toEqual(noneErased)
     expect(await tablesWith(database(), ada)).toEqual(before)

@@ -4,8 +4,8 @@ import { expect, test } from 'vitest'
 import { type Database, nameStatement } from '../../../src/db/client.ts'
 import { type HealthSample, sampleHealth } from '../../../src/db/health.ts'
 import { readHealthSample } from '../../../src/db/health-sample.ts'
-import { storeDrafts } from '../../../src/db/inbox.ts'
-import { readLedger } from '../../../src/db/receipts.ts'
+import { storeInboxDrafts } from '../../../src/db/inbox.ts'
+import { listMessageCountsByConnection } from '../../../src/db/receipts.ts'
 import { createSweepStore } from '../../../src/db/retention.ts'
 import { claimTurns } from '../../../src/db/turns.ts'
 import { aDraft } from '../../doubles/inbox-drafts.ts'
@@ -30,9 +30,11 @@ function booksOf(signs: readonly HealthSample[], connection: string): Record<str
 describeOnDatabase('vital signs', (database) => {
   const read = () => sampleHealth(openTenantDb(database(), 'default'), keep)
   const accept = (messageId: string, changes: Parameters<typeof aDraft>[0] = {}) =>
-    storeDrafts(openTenantDb(database()), [aDraft({ messageId, dedupe: messageId, content: messageId, ...changes })])
+    storeInboxDrafts(openTenantDb(database()), [
+      aDraft({ messageId, dedupe: messageId, content: messageId, ...changes }),
+    ])
   const expectTheBooks = async () => {
-    const lines = await readLedger(openTenantDb(database(), 'default'))
+    const lines = await listMessageCountsByConnection(openTenantDb(database(), 'default'))
     const signs = await read()
     for (const { tenant: _tenant, duplicates: _counted, connection, ...line } of lines)
       expect(booksOf(signs, connection)).toEqual(line)

@@ -2,9 +2,9 @@
 
 import { describe, expect, test } from 'vitest'
 import { type Database, nameStatement } from '../../../src/db/client.ts'
-import { storeDrafts } from '../../../src/db/inbox.ts'
+import { storeInboxDrafts } from '../../../src/db/inbox.ts'
 import type { InboxDraft } from '../../../src/db/inbox-row.ts'
-import { readLedger } from '../../../src/db/receipts.ts'
+import { listMessageCountsByConnection } from '../../../src/db/receipts.ts'
 import { aDraft } from '../../doubles/inbox-drafts.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 import { openTenantDb } from '../../setup/tenant-db.ts'
@@ -22,8 +22,8 @@ const redeliveries = nameStatement(
 )
 
 describeOnDatabase('the inbox', (database) => {
-  const accept = (...drafts: InboxDraft[]) => storeDrafts(openTenantDb(database()), drafts)
-  const books = () => readLedger(openTenantDb(database(), 'default'))
+  const accept = (...drafts: InboxDraft[]) => storeInboxDrafts(openTenantDb(database()), drafts)
+  const books = () => listMessageCountsByConnection(openTenantDb(database(), 'default'))
   const conversation = async (draft: InboxDraft): Promise<string | undefined> =>
     (await database().query<{ id: string }>(conversationOf, [draft.id]))[0]?.id
 

@@ -6,7 +6,7 @@ import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { textOf } from '../../../src/contract/index.ts'
 import { type Database, nameStatement } from '../../../src/db/client.ts'
 import { addGrant } from '../../../src/db/grants.ts'
-import { approvePairing, listPairings, rejectPairing, sweepPairings } from '../../../src/db/pairings.ts'
+import { approvePairing, expireAndSettlePairings, listPairings, rejectPairing } from '../../../src/db/pairings.ts'
 import { openPostgres } from '../../../src/db/postgres.ts'
 import { createSweepStore } from '../../../src/db/retention.ts'
 import { createDoor, type Door } from '../../doubles/background-gateway.ts'
@@ -169,7 +169,7 @@ describeOnPostgres('a decision about a stranger', (adminUrl) => {
     door.open()
     await working
     expect(await fate()).toEqual(['m1 held(pairing_required)'])
-    expect(await sweepPairings(other, 'default')).toBe(1)
+    expect(await expireAndSettlePairings(other, 'default')).toBe(1)
     await settleUntil(gateway, isOver)
     expect(heard).toEqual(['one'])
   })
@@ -179,7 +179,7 @@ describeOnPostgres('a decision about a stranger', (adminUrl) => {
     await settleUntil(gateway, () => codes().length === 1)
     const writing = Array.from({ length: 12 }, (_, number) => say(`m${number + 1}`, `text ${number + 1}`, `c${number}`))
     const working = Promise.all([gateway.settle(), ...writing])
-    for (let round = 0; round < 20; round += 1) await sweepPairings(other, 'default')
+    for (let round = 0; round < 20; round += 1) await expireAndSettlePairings(other, 'default')
     await approvePairing(pairings(), codes()[0] ?? '', by)
     await working
     await settleUntil(gateway, isOver)

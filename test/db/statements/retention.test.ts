@@ -3,8 +3,8 @@
 import { expect, test } from 'vitest'
 import { nameStatement } from '../../../src/db/client.ts'
 import { sampleHealth } from '../../../src/db/health.ts'
-import { storeDrafts } from '../../../src/db/inbox.ts'
-import { createSweepStore, sweepOnce } from '../../../src/db/retention.ts'
+import { storeInboxDrafts } from '../../../src/db/inbox.ts'
+import { createSweepStore, sweepExpiredDataOnce } from '../../../src/db/retention.ts'
 import { healthMetrics } from '../../../src/observability/health-metrics.ts'
 import { aDraft } from '../../doubles/inbox-drafts.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
@@ -16,7 +16,7 @@ const age = (days: number) =>
 const kept = nameStatement('test_kept', 'select message is null as forgotten, raw is null as bare from inbox')
 
 describeOnDatabase('the sweeper', (database) => {
-  const accept = () => storeDrafts(openTenantDb(database()), [aDraft()])
+  const accept = () => storeInboxDrafts(openTenantDb(database()), [aDraft()])
   const sweep = () => createSweepStore(database(), 'default').sweep(policy)
 
   test('forgets what was said after its time, and still knows a redelivery', async () => {
@@ -57,7 +57,7 @@ describeOnDatabase('the sweeper', (database) => {
       const own = `pile-${n}`
       return aDraft({ messageId: own, dedupe: own, content: own, state: 'ignored', reason: 'nothing_said' })
     })
-    for (let at = 0; at < count; at += 500) await storeDrafts(openTenantDb(database()), drafts.slice(at, at + 500))
+    for (let at = 0; at < count; at += 500) await storeInboxDrafts(openTenantDb(database()), drafts.slice(at, at + 500))
     await database().query(age(days), [])
   }
   const withContent = async () => {
@@ -104,7 +104,7 @@ describeOnDatabase('the sweeper', (database) => {
     const warnings: unknown[] = []
     const quiet = () => {}
     const pace = { budgetMs: 0, monotonicMs: () => 0, rest: async () => {} }
-    await sweepOnce(
+    await sweepExpiredDataOnce(
       createSweepStore(database(), 'default', pace),
       { ...policy, idleMs: 60_000 },
       { info: quiet, warn: (event, facts) => warnings.push({ event, facts }), error: quiet },
@@ -120,7 +120,7 @@ describeOnDatabase('the sweeper', (database) => {
     const quiet = () => {}
     await accept()
     await database().query(nameStatement('test_drift', 'update lanes set pending = 0'), [])
-    await sweepOnce(
+    await sweepExpiredDataOnce(
       createSweepStore(database(), 'default'),
       { ...policy, idleMs: 60_000 },
       {

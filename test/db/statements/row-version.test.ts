@@ -4,10 +4,10 @@ import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { QueuedCall } from '../../../src/contract/delivery.ts'
 import { nameStatement, rowVersion } from '../../../src/db/client.ts'
-import { storeDrafts } from '../../../src/db/inbox.ts'
+import { storeInboxDrafts } from '../../../src/db/inbox.ts'
 import { claimSends } from '../../../src/db/outbox.ts'
 import { type HeldLane, type NewTurn, noAccessBasis, type TurnEnd } from '../../../src/db/turn-rows.ts'
-import { claimTurns, completeTurn, openTurn, releaseLane, repairLane } from '../../../src/db/turns.ts'
+import { claimTurns, completeTurn, openTurn, recountLanePending, releaseLane } from '../../../src/db/turns.ts'
 import { aDraft } from '../../doubles/inbox-drafts.ts'
 import { silentEnd } from '../../doubles/turn-result.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
@@ -33,7 +33,7 @@ describeOnDatabase('rows of another release', (database) => {
   const turns = (leaseMs = 60_000) => openTenantDb(database(), { holder: 'a', leaseMs, tenant: 'default' })
   const outbox = () => openTenantDb(database(), { holder: 'a', leaseMs: 60_000, tenant: 'default' })
   const fill = (...ids: string[]) =>
-    storeDrafts(
+    storeInboxDrafts(
       openTenantDb(database()),
       ids.map((messageId) => aDraft({ messageId, candidates: [messageId.split('.')[0] ?? ''] })),
     )
@@ -115,7 +115,7 @@ describeOnDatabase('rows of another release', (database) => {
     await fill('c1.a')
     await database().query(nameStatement('test_forget', 'delete from inbox'), [])
     const [lane] = await claimTurns(turns(), 1)
-    expect(await repairLane(turns(), lane ?? neverHeld)).toBe(true)
+    expect(await recountLanePending(turns(), lane ?? neverHeld)).toBe(true)
   })
 
   test('a lane given back untouched counts no attempt', async () => {

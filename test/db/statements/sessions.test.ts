@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { textOf } from '../../../src/contract/index.ts'
 import { nameStatement } from '../../../src/db/client.ts'
-import { readLedger } from '../../../src/db/receipts.ts'
+import { listMessageCountsByConnection } from '../../../src/db/receipts.ts'
 import { deleteSession, listSessions } from '../../../src/db/sessions.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../../doubles/vendor-stub.ts'
@@ -55,7 +55,7 @@ describeOnDatabase('a deleted session', (database) => {
   const say = async (id: string, text: string) => {
     await gateway.deliver({ id, from: 'ada', text, conversation: 'c1' })
     const isAnswered = async () => {
-      const [books] = await readLedger(gateway.deps.db)
+      const [books] = await listMessageCountsByConnection(gateway.deps.db)
       return books !== undefined && books.inFlight === 0 && books.answered === Number(id.slice(1))
     }
     await settleUntil(gateway, isAnswered, 60_000)
@@ -68,7 +68,9 @@ describeOnDatabase('a deleted session', (database) => {
     const [session] = await listSessions(store, {}, page)
     expect(await deleteSession(store, {}, session?.id ?? '', 'operator:test')).toBe('deleted')
     expect(await tablesWith('secret plan')).toEqual([])
-    expect(await readLedger(gateway.deps.db)).toMatchObject([{ received: 1, answered: 1, inFlight: 0 }])
+    expect(await listMessageCountsByConnection(gateway.deps.db)).toMatchObject([
+      { received: 1, answered: 1, inFlight: 0 },
+    ])
     await say('m2', 'hello again')
     const left = await listSessions(store, {}, page)
     expect(left.map(({ id, lines }) => [id === session?.id, lines])).toEqual([[false, 2]])

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { type Database, nameStatement, type WakingWork } from '../../../src/db/client.ts'
-import { storeDrafts } from '../../../src/db/inbox.ts'
+import { storeInboxDrafts } from '../../../src/db/inbox.ts'
 import { openPostgres } from '../../../src/db/postgres.ts'
 import { aDraft } from '../../doubles/inbox-drafts.ts'
 import { describeOnPostgres } from '../../setup/databases.ts'
@@ -21,7 +21,7 @@ describeOnPostgres('waking', (adminUrl) => {
     const [sender, other] = [await listening(clone.url), await listening(clone.url)]
     // Each is woken once when its subscription stands.
     expect([sender.heard.splice(0), other.heard.splice(0)]).toEqual([['anything'], ['anything']])
-    await storeDrafts(openTenantDb(sender.database), [aDraft()])
+    await storeInboxDrafts(openTenantDb(sender.database), [aDraft()])
     // Notifications keep their order: when the last one is there, so are those before it.
     await other.database.query(say, ['sends from-somebody-else'])
     await sender.database.query(sayNothing, [])

@@ -4,9 +4,14 @@ import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { nameStatement } from '../../../src/db/client.ts'
 import { sampleHealth } from '../../../src/db/health.ts'
-import { storeDrafts } from '../../../src/db/inbox.ts'
+import { storeInboxDrafts } from '../../../src/db/inbox.ts'
 import { expireLanes } from '../../../src/db/open-turn.ts'
-import { findSuspectTurns, freeLanesOfDeadHolder, leaveHeldLanes, reclaimTurn } from '../../../src/db/suspect-turns.ts'
+import {
+  clearCrashOfReclaimedTurn,
+  clearHolderOfHeldLanes,
+  countSuspectTurnsByCrashes,
+  freeLanesOfDeadHolder,
+} from '../../../src/db/suspect-turns.ts'
 import { type HeldLane, noAccessBasis } from '../../../src/db/turn-rows.ts'
 import { claimTurns, completeTurn, openTurn, releaseLane, resumeTurn, splitTurn } from '../../../src/db/turns.ts'
 import { aDraft } from '../../doubles/inbox-drafts.ts'
@@ -23,7 +28,7 @@ describeOnDatabase('a turn whose holder is gone', (database) => {
     return { ...openTenantDb(database(), lease), ...openTenantDb(database(), lease) }
   }
   const fill = (...ids: string[]) =>
-    storeDrafts(
+    storeInboxDrafts(
       openTenantDb(database()),
       ids.map((messageId) => aDraft({ messageId, candidates: [messageId.split('.')[0] ?? ''] })),
     )
@@ -73,7 +78,7 @@ describeOnDatabase('a turn whose holder is gone', (database) => {
     const { id, held } = await begin('a')
     expect(await releaseLane(process('a'), held, 0, 'stopping')).toBe(true)
     await goOn('b', id)
-    await leaveHeldLanes(process('b'))
+    await clearHolderOfHeldLanes(process('b'))
     // It may still be at work for a moment.
     expect(await claimTurns(process('c'), 1)).toEqual([])
     await vanish()
@@ -93,16 +98,16 @@ describeOnDatabase('a turn whose holder is gone', (database) => {
     await vanish()
     await goOn('c', id)
     expect(await crashes(id)).toBe(2)
-    await reclaimTurn(process('a'), held, id)
-    await reclaimTurn(process('a'), held, id)
+    await clearCrashOfReclaimedTurn(process('a'), held, id)
+    await clearCrashOfReclaimedTurn(process('a'), held, id)
     expect(await crashes(id)).toBe(1)
-    await reclaimTurn(process('b'), second, id)
+    await clearCrashOfReclaimedTurn(process('b'), second, id)
     expect(await crashes(id)).toBe(0)
   })
 
   test('is not counted any more once a frozen one has said that it is there', async () => {
     const { id, held } = await begin('a')
-    await reclaimTurn(process('a'), held, id)
+    await clearCrashOfReclaimedTurn(process('a'), held, id)
     await vanish()
     expect((await goOn('b', id)).openTurn).toMatchObject({ crashes: 0 })
   })
@@ -127,20 +132,20 @@ describeOnDatabase('a turn whose holder is gone', (database) => {
 
   test('is for those who take suspects, by how often that happened; others find the lane when it is over', async () => {
     const { id } = await begin('a')
-    expect(await findSuspectTurns(process('a'))).toEqual([])
+    expect(await countSuspectTurnsByCrashes(process('a'))).toEqual([])
     await vanish()
     // Found by a gateway that does not run suspects, which gives it back.
     const found = await claim('b', '{[0,1)}')
     expect(found.openTurn).toMatchObject({ crashes: 1 })
     expect(await releaseLane(process('b'), found, 0, 'untouched')).toBe(true)
     expect(await claimTurns(process('b'), 1, undefined, '{[0,1)}')).toEqual([])
-    expect(await findSuspectTurns(process('b'))).toEqual([{ crashes: 1, turns: 1 }])
+    expect(await countSuspectTurnsByCrashes(process('b'))).toEqual([{ crashes: 1, turns: 1 }])
     const held = await claim('c', '{[1,2)}')
     expect(await resumeTurn(process('c'), held, id)).toBe(true)
-    expect(await findSuspectTurns(process('b'))).toEqual([])
+    expect(await countSuspectTurnsByCrashes(process('b'))).toEqual([])
     // The next death makes it somebody else's before it is counted.
     await vanish()
-    expect(await findSuspectTurns(process('b'))).toEqual([{ crashes: 2, turns: 1 }])
+    expect(await countSuspectTurnsByCrashes(process('b'))).toEqual([{ crashes: 2, turns: 1 }])
     expect(await claimTurns(process('b'), 1, undefined, '{[0,1),[4,)}')).toEqual([])
     const last = await claim('d', '{[2,4)}')
     expect(await resumeTurn(process('d'), last, id)).toBe(true)
@@ -155,7 +160,7 @@ describeOnDatabase('a turn whose holder is gone', (database) => {
     const held = await goOn('b', id)
     expect(await splitTurn(process('b'), held, id, { delayMs: 0, code: 'interrupted' })).toBe(true)
     expect(await claimTurns(process('b'), 1, undefined, '{[0,1)}')).toEqual([])
-    expect(await findSuspectTurns(process('b'))).toEqual([{ crashes: 1, turns: 1 }])
+    expect(await countSuspectTurnsByCrashes(process('b'))).toEqual([{ crashes: 1, turns: 1 }])
     const alone = await claim('c', '{[1,2)}')
     const next = randomUUID()
     expect(await openTurn(process('c'), alone, { ...newTurn(next, alone), parentTurn: id }, [])).toBe(true)

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { TaskState } from '../../../src/contract/index.ts'
 import { type Database, nameStatement } from '../../../src/db/client.ts'
-import { storeDrafts } from '../../../src/db/inbox.ts'
+import { storeInboxDrafts } from '../../../src/db/inbox.ts'
 import type { DraftTask } from '../../../src/db/inbox-row.ts'
 import { createTaskStore } from '../../../src/db/tasks.ts'
 import type { HeldLane, NewTurn } from '../../../src/db/turn-rows.ts'
@@ -41,7 +41,7 @@ describeOnDatabase('tasks', (database) => {
   const turns = () => openTenantDb(database(), { holder: 'a', leaseMs: 60_000, tenant: 'default' })
   const ask = async (messageId: string, task: DraftTask = claim(), subject = alice, content = messageId) => {
     const draft = aDraft({ messageId, dedupe: `${subject} ${messageId}`, content, subject, task, candidates: ['c1'] })
-    const [outcome] = await storeDrafts(openTenantDb(database()), [draft])
+    const [outcome] = await storeInboxDrafts(openTenantDb(database()), [draft])
     return outcome
   }
   const newTask = async (messageId = 'm1', subject = alice): Promise<string> => {

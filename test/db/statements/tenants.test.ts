@@ -4,9 +4,9 @@ import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { claimControlLanes, claimLanes } from '../../../src/db/claim-lanes.ts'
 import { type Database, nameStatement } from '../../../src/db/client.ts'
-import { readTimelineFacts, searchNewestTimelines, searchTimelines } from '../../../src/db/explain.ts'
+import { findNewestTimelinesByUnindexedId, findTimelinesById, readTimelineFacts } from '../../../src/db/explain.ts'
 import { sampleHealth } from '../../../src/db/health.ts'
-import { storeDrafts } from '../../../src/db/inbox.ts'
+import { storeInboxDrafts } from '../../../src/db/inbox.ts'
 import type { InboxDraft } from '../../../src/db/inbox-row.ts'
 import { claimSends, claimSendsSql } from '../../../src/db/outbox.ts'
 import {
@@ -15,11 +15,11 @@ import {
   getDelivery,
   listDeliveries,
   listEndedMessages,
-  readLedger,
+  listMessageCountsByConnection,
   resubmitMessage,
   retryDelivery,
 } from '../../../src/db/receipts.ts'
-import { findReplay } from '../../../src/db/replay.ts'
+import { findStoredTurnForReplay } from '../../../src/db/replay.ts'
 import { createSweepStore } from '../../../src/db/retention.ts'
 import { cancelRun, findRuns, listRuns } from '../../../src/db/runs.ts'
 import { deleteSession, findSession } from '../../../src/db/sessions.ts'
@@ -35,16 +35,18 @@ const page = { limit: 50, before: null, connection: null }
 
 describeOnDatabase('two tenants in one database', (database) => {
   const accept = (tenant: string, changes: Partial<InboxDraft> = {}) =>
-    storeDrafts(openTenantDb(database()), [aDraft({ tenant, id: randomUUID(), ...changes })])
+    storeInboxDrafts(openTenantDb(database()), [aDraft({ tenant, id: randomUUID(), ...changes })])
 
   test('the same platform ids are two messages, each deduped in its own tenant', async () => {
     expect(await accept('acme')).toMatchObject([{ kind: 'accepted', flagged: false }])
     expect(await accept('globex')).toMatchObject([{ kind: 'accepted', flagged: false }])
     expect(await accept('acme')).toMatchObject([{ kind: 'duplicate' }])
-    expect(await readLedger(openTenantDb(database(), 'acme'))).toMatchObject([
+    expect(await listMessageCountsByConnection(openTenantDb(database(), 'acme'))).toMatchObject([
       { tenant: 'acme', received: 1, duplicates: 1 },
     ])
-    expect(await readLedger(openTenantDb(database(), 'globex'))).toMatchObject([{ received: 1, duplicates: 0 }])
+    expect(await listMessageCountsByConnection(openTenantDb(database(), 'globex'))).toMatchObject([
+      { received: 1, duplicates: 0 },
+    ])
   })
 
   test('work is claimed by its own tenant, however long the other waits', async () => {
@@ -100,8 +102,8 @@ describeOnDatabase('two tenants in one database', (database) => {
     const signs = await sampleHealth(openTenantDb(database(), 'acme'), policy)
     expect(signs.filter(({ kind }) => kind === 'message')).toMatchObject([{ total: 1 }])
     expect(await createSweepStore(database(), 'acme').sweep(policy)).toBeGreaterThan(0)
-    expect(await readLedger(openTenantDb(database(), 'acme'))).toEqual([])
-    expect(await readLedger(openTenantDb(database(), 'globex'))).toMatchObject([{ ignored: 1 }])
+    expect(await listMessageCountsByConnection(openTenantDb(database(), 'acme'))).toEqual([])
+    expect(await listMessageCountsByConnection(openTenantDb(database(), 'globex'))).toMatchObject([{ ignored: 1 }])
   })
 
   test('sessions nobody agreed to keep, and messages that wait for a pairing, end by the rounds of their own tenant', async () => {
@@ -187,15 +189,15 @@ function looks(inboxId: string, turnId: string, call: string, sessionId: string)
     'a run': (at: Stores) => findRuns(at.db, turnId),
     'the runs': (at: Stores) => listRuns(at.db, { limit: 10, before: null, status: null }),
     'a session': (at: Stores) => findSession(at.db, {}, sessionId),
-    'a message by id': (at: Stores) => searchTimelines(at.db, inboxId, [], 5),
-    'a message by its platform id': (at: Stores) => searchTimelines(at.db, 'dead', [], 5),
-    'a delivery by the id of the vendor': (at: Stores) => searchTimelines(at.db, 'vendor-1', [], 5),
-    'a message by its trace': (at: Stores) => searchNewestTimelines(at.db, aDraft().traceId, 5),
+    'a message by id': (at: Stores) => findTimelinesById(at.db, inboxId, [], 5),
+    'a message by its platform id': (at: Stores) => findTimelinesById(at.db, 'dead', [], 5),
+    'a delivery by the id of the vendor': (at: Stores) => findTimelinesById(at.db, 'vendor-1', [], 5),
+    'a message by its trace': (at: Stores) => findNewestTimelinesByUnindexedId(at.db, aDraft().traceId, 5),
     'the story of a message': async (at: Stores) => (await readTimelineFacts(at.db, message)).message,
     'the story of a turn': async (at: Stores) => (await readTimelineFacts(at.db, { kind: 'turn', id: turnId })).turns,
     'the story of a delivery': async (at: Stores) =>
       (await readTimelineFacts(at.db, { kind: 'delivery', id: call })).deliveries,
-    'a replay': (at: Stores) => findReplay(at.db, inboxId, 1, 1),
+    'a replay': (at: Stores) => findStoredTurnForReplay(at.db, inboxId, 1, 1),
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { nameStatement } from '../../../src/db/client.ts'
-import { storeDrafts } from '../../../src/db/inbox.ts'
+import { storeInboxDrafts } from '../../../src/db/inbox.ts'
 import type { DraftRouting, InboxDraft } from '../../../src/db/inbox-row.ts'
 import { aDraft } from '../../doubles/inbox-drafts.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
@@ -18,7 +18,7 @@ const agents = ['demo', 'billing', 'travel']
 const sticky: DraftRouting = { own: '~10~test:alice~c1', thread: 'c1', isSticky: true, isAddressed: false, agents }
 
 describeOnDatabase('the agent of a thread', (database) => {
-  const accept = (...drafts: InboxDraft[]) => storeDrafts(openTenantDb(database()), drafts)
+  const accept = (...drafts: InboxDraft[]) => storeInboxDrafts(openTenantDb(database()), drafts)
   const said = (messageId: string, routing: Partial<DraftRouting> = {}, changes: Partial<InboxDraft> = {}) =>
     aDraft({ messageId, routing: { ...sticky, ...routing }, ...changes })
   const addressed = (messageId: string, agent: string, routing: Partial<DraftRouting> = {}) =>

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { type Db, nameStatement } from '../../../src/db/client.ts'
-import { storeDrafts } from '../../../src/db/inbox.ts'
+import { storeInboxDrafts } from '../../../src/db/inbox.ts'
 import { createJournalStore } from '../../../src/db/journal.ts'
 import { createLeaseTakeOver } from '../../../src/db/take-over.ts'
 import { type FullSlots, type HeldLane, type NewTurn, noAccessBasis } from '../../../src/db/turn-rows.ts'
@@ -11,9 +11,9 @@ import {
   claimTurns,
   completeTurn,
   openTurn,
+  recountLanePending,
   releaseLane,
   renewLanes,
-  repairLane,
   resumeTurn,
   splitTurn,
 } from '../../../src/db/turns.ts'
@@ -34,7 +34,7 @@ describeOnDatabase('the turn queue', (database) => {
   const workerA = () => openTenantDb(database(), { holder: 'a', leaseMs: 60_000, tenant: 'default' })
   const workerB = () => openTenantDb(database(), { holder: 'b', leaseMs: 60_000, tenant: 'default' })
   const fill = (...ids: string[]) =>
-    storeDrafts(
+    storeInboxDrafts(
       openTenantDb(database()),
       ids.map((messageId) => aDraft({ messageId, candidates: [messageId.split('.')[0] ?? ''] })),
     )
@@ -98,7 +98,7 @@ describeOnDatabase('the turn queue', (database) => {
   test('looks past agents and connections that hold all the slots they may, but not past commands for the gateway', async () => {
     const draft = (messageId: string, connection: string, agent: string, isControl = false) =>
       aDraft({ messageId, connection, agent, candidates: [messageId], isControl })
-    await storeDrafts(openTenantDb(database()), [
+    await storeInboxDrafts(openTenantDb(database()), [
       draft('xa', 'c/x', 'a'),
       draft('xb', 'c/x', 'b'),
       draft('ya', 'c/y', 'a'),
@@ -252,7 +252,7 @@ describeOnDatabase('the turn queue', (database) => {
     await fill('c1.a')
     await database().query(nameStatement('test_drift', 'update lanes set pending = 5'), [])
     const held = await claimOne(workerA())
-    expect(await repairLane(workerA(), held)).toBe(true)
+    expect(await recountLanePending(workerA(), held)).toBe(true)
     expect(await database().query(lane, [])).toMatchObject([{ pending: 1, holder: null }])
   })
 

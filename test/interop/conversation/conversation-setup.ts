@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { readPostmaster } from '../../../src/node/embedded-postgres/postmaster.ts'
+import { readPostmasterPidFile } from '../../../src/node/embedded-postgres/postmaster.ts'
 import { stopServer } from '../../../src/node/embedded-postgres/server.ts'
 import { embeddedFolder } from '../../../src/node/embedded-postgres.ts'
 import { runParley } from '../../doubles/gateway-child.ts'
@@ -108,7 +108,7 @@ export async function openStage(wanted: Wanted): Promise<Stage> {
 /** It goes on when its gateway is killed. */
 async function stopEmbedded(dataDir: string): Promise<void> {
   const folder = embeddedFolder(dataDir)
-  const found = await readPostmaster(folder)
+  const found = await readPostmasterPidFile(folder)
   if (found !== undefined) await stopServer(found, folder)
 }
 

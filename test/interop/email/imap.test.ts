@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises'
 import { ImapFlow } from 'imapflow'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type ImapSettings, pollImap } from '../../../adapters/email/imap.ts'
-import { createOwnMailRegistry } from '../../../adapters/email/ingress/received.ts'
+import { createReceivedMailRegistry } from '../../../adapters/email/ingress/received.ts'
 import { secret } from '../../../src/lib/secret.ts'
 import { testCertificate } from '../../doubles/test-certificate.ts'
 import { describeBeside } from '../peer.ts'
@@ -40,7 +40,7 @@ describeBeside('a mailbox at Dovecot', dovecot, (files) => {
     ...changes,
   })
   const read = (changes: Partial<ImapSettings> = {}, cursor?: string, maxBytes = 100_000): Reading => {
-    const own = createOwnMailRegistry()
+    const own = createReceivedMailRegistry()
     const recipientOf = (address: string) =>
       /^helper(?:\+\w+)?@agents\.example$/.test(address) ? ('agent' as const) : ('foreign' as const)
     const source = pollImap(settings(changes), { own, recipientOf, maxBytes, now: Date.now })
@@ -124,7 +124,7 @@ describeBeside('a mailbox at Dovecot', dovecot, (files) => {
 
   test('a mail that nobody can judge does not keep out the others for ever', { timeout: 30_000 }, async () => {
     await deliver(mail('1'))
-    const own = createOwnMailRegistry()
+    const own = createReceivedMailRegistry()
     let clock = Date.parse('2026-11-17T12:00:00Z')
     const deps = { own, recipientOf: () => 'agent' as const, maxBytes: 100_000, now: () => clock }
     const source = pollImap(settings({ startAt: 'all' }), deps)

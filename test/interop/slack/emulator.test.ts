@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { slack, slackChannel } from '../../../adapters/slack/index.ts'
 import { defineAgent } from '../../../src/agents/define-agent.ts'
-import { readLedger } from '../../../src/db/receipts.ts'
+import { listMessageCountsByConnection } from '../../../src/db/receipts.ts'
 import { createTestGateway, settleUntil, type TestGateway } from '../../doubles/test-gateway.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 import { openTenantDb } from '../../setup/tenant-db.ts'
@@ -102,7 +102,7 @@ describeBeside('Slack as emulated', emulate, (module) => {
         { text: 'heard by @desk@parley.localhost', thread_ts: asked['ts'] },
       ])
       expect(new Set(taken)).toEqual(new Set(['stored']))
-      const [books] = await readLedger(openTenantDb(database(), 'default'))
+      const [books] = await listMessageCountsByConnection(openTenantDb(database(), 'default'))
       expect(books).toMatchObject({ received: 1, answered: 1, inFlight: 0 })
     }, 60_000)
   })

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { inject } from 'vitest'
-import { readPostmaster } from '../../../src/node/embedded-postgres/postmaster.ts'
+import { readPostmasterPidFile } from '../../../src/node/embedded-postgres/postmaster.ts'
 import { stopServer } from '../../../src/node/embedded-postgres/server.ts'
 import { bridgeToSocket } from '../../doubles/socket-bridge.ts'
 import { startTelegramApi, type TelegramApi } from '../../doubles/telegram-api.ts'
@@ -101,7 +101,7 @@ export async function createHome(
 async function endServersBelow(folder: string): Promise<void> {
   for (const entry of await readdir(folder, { withFileTypes: true })) {
     const server = join(folder, entry.name, 'postgres')
-    const pid = (await readPostmaster(server))?.pid
+    const pid = (await readPostmasterPidFile(server))?.pid
     if (pid !== undefined) await stopServer({ pid }, await realpath(server))
   }
 }

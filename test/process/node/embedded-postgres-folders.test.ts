@@ -8,7 +8,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { nameStatement } from '../../../src/db/client.ts'
 import { copyBinaries, findBinaries } from '../../../src/node/embedded-postgres/binaries.ts'
 import { createCluster } from '../../../src/node/embedded-postgres/cluster.ts'
-import { readPostmaster } from '../../../src/node/embedded-postgres/postmaster.ts'
+import { readPostmasterPidFile } from '../../../src/node/embedded-postgres/postmaster.ts'
 import { chooseRunAs, openFoldersForAccount, type RunAs } from '../../../src/node/embedded-postgres/run-as.ts'
 import { startServer, stopServer } from '../../../src/node/embedded-postgres/server.ts'
 import { ownEnvironment } from '../../doubles/clean-environment.ts'
@@ -228,7 +228,7 @@ describe.skipIf(!isRoot)(`as root${isRoot ? '' : ' (the tests run as another use
 
 /** Processes that use the processor, by their state. */
 async function busyBackends(folder: string): Promise<number> {
-  const pid = (await readPostmaster(folder))?.pid
+  const pid = (await readPostmasterPidFile(folder))?.pid
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean)
   return children.filter((child) => / R /.test(readFileSync(`/proc/${child}/stat`, 'utf8'))).length
 }

@@ -6,7 +6,11 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { nameStatement } from '../../../src/db/client.ts'
 import { openPostgres } from '../../../src/db/postgres.ts'
-import { isPostmasterOfFolder, readPostmaster, socketName } from '../../../src/node/embedded-postgres/postmaster.ts'
+import {
+  isPostmasterOfFolder,
+  readPostmasterPidFile,
+  socketName,
+} from '../../../src/node/embedded-postgres/postmaster.ts'
 import { type ParleyProcess, startParley } from '../../doubles/parley-process.ts'
 import { clonedDatabase } from '../../setup/cloned-database.ts'
 import { describeOnPostgres } from '../../setup/databases.ts'
@@ -158,7 +162,7 @@ describe.sequential(`one folder through its life${isRoot ? ', as root' : ''}`, {
     const pid = await serverPid(dataDir)
     process.kill(pid, 'SIGKILL')
     await until(async () => {
-      const now = await readPostmaster(serverFolder(dataDir))
+      const now = await readPostmasterPidFile(serverFolder(dataDir))
       return now !== undefined && now.pid !== pid && (await isPostmasterOfFolder(now.pid, serverFolder(dataDir)))
     }, 'another server process')
     await until(async () => (await running.get('/readyz')).status === 200, 'readiness')

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Database, nameStatement } from '../../../src/db/client.ts'
 import { openPostgres } from '../../../src/db/postgres.ts'
-import { isPostmasterOfFolder, readPostmaster } from '../../../src/node/embedded-postgres/postmaster.ts'
+import { isPostmasterOfFolder, readPostmasterPidFile } from '../../../src/node/embedded-postgres/postmaster.ts'
 import { embeddedUrl } from '../../../src/node/embedded-postgres.ts'
 import { type ParleyProcess, startParley } from '../../doubles/parley-process.ts'
 
@@ -34,7 +34,7 @@ export const serverFolder = (dataDir: string): string => join(dataDir, 'postgres
 
 /** Throws when there is none: a signal to process 0 goes to the whole group, this run included. */
 export async function serverPid(dataDir: string): Promise<number> {
-  const found = await readPostmaster(serverFolder(dataDir))
+  const found = await readPostmasterPidFile(serverFolder(dataDir))
   if (found === undefined) throw new Error('no PostgreSQL is recorded in the folder')
   return found.pid
 }
@@ -71,7 +71,7 @@ export async function walSyncs(database: Database): Promise<number> {
 export async function clean(): Promise<void> {
   for (const each of started.splice(0)) await each.kill()
   for (const folder of folders.splice(0)) {
-    const pid = (await readPostmaster(serverFolder(folder)))?.pid
+    const pid = (await readPostmasterPidFile(serverFolder(folder)))?.pid
     if (pid !== undefined && (await isPostmasterOfFolder(pid, serverFolder(folder)))) {
       process.kill(pid, 'SIGQUIT')
       await until(async () => !(await isPostmasterOfFolder(pid, serverFolder(folder))), 'the end of a left-over server')

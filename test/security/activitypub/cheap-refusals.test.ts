@@ -1,7 +1,7 @@
 // What whoever has no key can make the gate do: next to nothing (mail F13-F16, AP-056, AP-058). By the processor's time.
 import { describe, expect, test } from 'vitest'
 import { parseCavageSignature } from '../../../adapters/activitypub/signatures/http-signatures.ts'
-import { toSignedRequest } from '../../../adapters/activitypub/signatures/signed-request.ts'
+import { readSignedRequest } from '../../../adapters/activitypub/signatures/signed-request.ts'
 import { parseDictionary } from '../../../adapters/activitypub/signatures/structured-fields.ts'
 import { createSignatureVerifier } from '../../../adapters/activitypub/signatures/verify-activity.ts'
 import { arrivalOf, createNote, keySource, ourOrigin, peerNow, post } from '../../doubles/activitypub-peer.ts'
@@ -63,7 +63,7 @@ describe('headers are read in time that grows with their length', () => {
   test.each(['a="b",', 'a="', ' ', 'a=1', '"', ','])('of the older signatures: %j', (unit) => {
     const read = (size: number) => () => {
       const { headers } = arrivalOf(post(createNote(alice)), { signature: lines(unit, size) })
-      const request = toSignedRequest({ ...arrivalOf(post('')), headers }, ourOrigin)
+      const request = readSignedRequest({ ...arrivalOf(post('')), headers }, ourOrigin)
       for (let count = 0; count < 50; count += 1) parseCavageSignature(request, peerNow)
     }
     expect(isLinear(read(4000), read(8000))).toBe(true)

@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import type { IdentityEvidence } from '../../../src/contract/evidence.ts'
 import { createAccessPolicy, createEvidenceAccess, readEvidenceRules } from '../../../src/identity/access-policy.ts'
-import { hasIdentity } from '../../../src/identity/evidence.ts'
-import { admitForwarded, readTrustedIssuers } from '../../../src/identity/trust.ts'
+import { findIdentityEvidence } from '../../../src/identity/evidence.ts'
+import { readTrustedIssuers, verifyForwardedEvidence } from '../../../src/identity/trust.ts'
 import { accessScene } from '../../doubles/access-context.ts'
 import { at, audience, carriedEvidence, evidenceNow, ownEvidence, senderWith } from '../../doubles/evidence.ts'
 
@@ -35,7 +35,7 @@ async function attack(carried: unknown) {
     },
   }
   const deps = { issuers: () => trusted, attestations, now: () => evidenceNow }
-  const { admitted, dropped } = await admitForwarded(deps, carried, { audience, messageId: 'm1' })
+  const { admitted, dropped } = await verifyForwardedEvidence(deps, carried, { audience, messageId: 'm1' })
   return { admitted, codes: dropped.map(({ code }) => code), lookUps }
 }
 
@@ -100,7 +100,7 @@ describe('evidence that slipped past its check', () => {
   test.each(slipped)('%s opens nothing', async (_what, evidence) => {
     const sender = senderWith(evidence)
     expect(access.decide(sender)).toEqual({ allowed: false, code: 'no_evidence' })
-    expect(hasIdentity({ sender }, { method: evidence.method })).toBeUndefined()
+    expect(findIdentityEvidence({ sender }, { method: evidence.method })).toBeUndefined()
     const open = accessScene({ rule: { mode: 'public', allow: [] } })
     expect(await createAccessPolicy().decide(sender, open)).toMatchObject({ kind: 'refused', reason: 'no_evidence' })
   })

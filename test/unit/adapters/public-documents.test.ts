@@ -5,7 +5,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { emailChannel } from '../../../adapters/email/index.ts'
 import type { ChannelDeps, ProbeRequest, ProbeResult } from '../../../src/contract/index.ts'
 import { formatConnectionState } from '../../../src/observability/connection-health.ts'
-import { type AdapterFixtures, adapterFor } from '../../../src/testing/adapter-fixtures.ts'
+import { type AdapterFixtures, createAdapterFromFixtures } from '../../../src/testing/adapter-fixtures.ts'
 import { freePort } from '../../doubles/free-port.ts'
 import { fixtures as a2aFixtures } from '../../fixtures/a2a/index.ts'
 import { fixtures as activitypubFixtures } from '../../fixtures/activitypub/index.ts'
@@ -45,7 +45,7 @@ type Asked = {
 }
 
 async function ask(fixtures: AdapterFixtures, { settings = {}, deps = {}, request = {} }: Asked): Promise<ProbeResult> {
-  const adapter = adapterFor({
+  const adapter = createAdapterFromFixtures({
     ...fixtures,
     settings: (origin) => ({ ...fixtures.settings(origin), ...settings }),
     ports: (origin, fetcher) => ({ ...fixtures.ports?.(origin, fetcher), ...deps }),

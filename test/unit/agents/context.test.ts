@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { AgentContext } from '../../../src/agents/context.ts'
 import { resolveVisibleTools } from '../../../src/agents/policy/tool-policy.ts'
-import { listTurnFacts } from '../../../src/agents/run-tools.ts'
+import { buildToolContext } from '../../../src/agents/run-tools.ts'
 import { defineTool } from '../../../src/agents/tools/define-tool.ts'
 import { type NormalizedMessage, textPart, unverifiedSender } from '../../../src/contract/index.ts'
 
@@ -40,7 +40,7 @@ const context = {
 } as unknown as AgentContext
 
 test('bindings find the caller under caller_context, and the run under runtime_context', () => {
-  const facts = listTurnFacts(message, context)
+  const facts = buildToolContext(message, context)
   expect(facts['caller_context']).toEqual(caller)
   expect(facts['runtime_context']).toEqual({
     agent: 'demo',
@@ -52,7 +52,7 @@ test('bindings find the caller under caller_context, and the run under runtime_c
 })
 
 test('a turn that no agent called for has an empty caller context', () => {
-  expect(listTurnFacts(message, { ...context, who: { caller_context: null } })['caller_context']).toEqual({})
+  expect(buildToolContext(message, { ...context, who: { caller_context: null } })['caller_context']).toEqual({})
 })
 
 test('a tool of one mode is shown in that mode alone: a person chats, another agent makes it a pipeline', () => {
@@ -63,7 +63,7 @@ test('a tool of one mode is shown in that mode alone: a person chats, another ag
   const all = [tool('x/chat', ['chat']), tool('x/pipe', ['pipeline']), tool('x/any')]
   const tools = new Map(all.map((each) => [each.name, each]))
   const shownTo = (heard: NormalizedMessage) => [
-    ...resolveVisibleTools(tools, { context: listTurnFacts(heard, context) }).keys(),
+    ...resolveVisibleTools(tools, { context: buildToolContext(heard, context) }).keys(),
   ]
   expect(shownTo(message)).toEqual(['x/chat', 'x/any'])
   expect(shownTo(fromAgent)).toEqual(['x/pipe', 'x/any'])

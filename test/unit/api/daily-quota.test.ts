@@ -1,6 +1,6 @@
 // What a transport is told where nothing more is taken from senders who are not admitted, or there is no room.
 import { expect, test } from 'vitest'
-import { failureAnswer, webhookAnswer } from '../../../src/api/http-answers.ts'
+import { errorCodeAnswer, webhookAnswer } from '../../../src/api/http-answers.ts'
 
 test('a share of the day that is spent is 429 until it is over, and a disk that runs out 503', () => {
   const spent = { kind: 'spent', isUnproven: true, trace: 't' } as const
@@ -12,7 +12,7 @@ test('a share of the day that is spent is 429 until it is over, and a disk that 
 })
 
 test('a file that there is no room for is 507, and may be sent again', () => {
-  expect(failureAnswer('storage_full', 'the disk is nearly full; free some')).toMatchObject({
+  expect(errorCodeAnswer('storage_full', 'the disk is nearly full; free some')).toMatchObject({
     status: 507,
     headers: { 'retry-after': '600' },
   })

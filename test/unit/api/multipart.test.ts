@@ -1,7 +1,7 @@
 // Forms with files, read as they flow: however the bytes are cut, the parts are the same, and nothing malformed is guessed at.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { formBoundary, readMultipart, readParameters } from '../../../src/api/multipart.ts'
+import { formBoundary, parseHeaderParameters, readMultipart } from '../../../src/api/multipart.ts'
 import { scaled } from '../../setup/scale.ts'
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text)
@@ -165,7 +165,7 @@ test.each([
 })
 
 test('the multipart reader reads names as browsers, curl and old ones write them', () => {
-  const named = (text: string) => readParameters(text)?.parameters.get('filename')
+  const named = (text: string) => parseHeaderParameters(text)?.parameters.get('filename')
   expect(named('form-data; filename="a\\"b.png"')).toBe('a"b.png')
   expect(named('form-data; filename="C:\\dir\\a.png"')).toBe('C:\\dir\\a.png')
   expect(named('form-data; name=x; filename=plain.txt;')).toBe('plain.txt')

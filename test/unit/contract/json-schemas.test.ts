@@ -3,7 +3,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { expect, test } from 'vitest'
 import * as z from 'zod'
-import { textLine, toolCallLine } from '../../../src/agents/messages.ts'
+import { textEnvelope, toolCallLine } from '../../../src/agents/messages.ts'
 import { identityEvidenceSchema } from '../../../src/contract/evidence.ts'
 import { envelopeSchema } from '../../../src/contract/gateway-events.ts'
 import { historicalMessageSchema, normalizedMessageSchema } from '../../../src/contract/message.ts'
@@ -123,7 +123,7 @@ test('the lines that a transcript is made of fit the JSON Schema', () => {
       ...facts,
       at: '2026-01-31T08:00:00.000Z',
     }),
-    textLine('user', 'hello'),
+    textEnvelope('user', 'hello'),
     toolCallLine('', { tool: 'host/ping', parameters: {}, turn: 1 }),
   ]
   for (const line of lines) {

@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { type NormalizedMessage, normalizedMessageSchema } from '../../../src/contract/message.ts'
-import { isPlainMessage, type RepairCode, repairMessage } from '../../../src/contract/validate-message.ts'
+import { isMessageAlreadyClean, type RepairCode, repairMessage } from '../../../src/contract/validate-message.ts'
 
 const oddities: readonly unknown[] = [
   undefined,
@@ -39,7 +39,7 @@ test('messages of text that adapters make are recognized, so that the short way 
     ({ message: { parts, sender, channel } }) =>
       parts.every(({ kind }) => kind === 'text') && sender.verified && channel?.caller === undefined,
   )
-  const missed = texts.filter(({ message }) => !isPlainMessage(message)).map(({ name }) => name)
+  const missed = texts.filter(({ message }) => !isMessageAlreadyClean(message)).map(({ name }) => name)
   expect(texts.length).toBeGreaterThan(10)
   expect(missed).toEqual([])
 })
@@ -56,7 +56,7 @@ test('whatever is changed about a message, the short way never takes what the sc
       seen.set(path.join('.'), times + 1)
       for (const odd of [...oddities, gone, extra]) {
         const changed = withChange(message, path, odd)
-        if (!isPlainMessage(changed)) continue
+        if (!isMessageAlreadyClean(changed)) continue
         taken += 1
         const warnings: RepairCode[] = []
         const parsed = normalizedMessageSchema.safeParse(repairMessage(changed, false, warnings))

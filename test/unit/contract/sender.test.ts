@@ -2,7 +2,7 @@
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import type { IdentityEvidence } from '../../../src/contract/evidence.ts'
 import { mintEvidence, type Sender, unverifiedSender, verifiedSender } from '../../../src/contract/index.ts'
-import { isPlainSubject } from '../../../src/contract/mint-evidence.ts'
+import { isNamespacedSubject } from '../../../src/contract/mint-evidence.ts'
 import { type PolicySender, senderSchema } from '../../../src/contract/sender.ts'
 
 const evidence = mintEvidence({
@@ -92,7 +92,7 @@ describe('minted evidence', () => {
     'test:\nadmin',
     `test:${'a'.repeat(508)}`,
   ])('refuses the subject %j', (subject) => {
-    expect(isPlainSubject(subject)).toBe(false)
+    expect(isNamespacedSubject(subject)).toBe(false)
     expect(() =>
       mintEvidence({
         subject,

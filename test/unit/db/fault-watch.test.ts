@@ -1,12 +1,12 @@
 // Which failures of statements are a fault of the storage, for how long, and when connections are made anew.
 import { expect, test } from 'vitest'
 import { toStorageError } from '../../../src/db/client.ts'
-import { createFaultWatch } from '../../../src/db/postgres.ts'
+import { createStorageFaultWatch } from '../../../src/db/postgres.ts'
 
 const start = () => {
   let now = 0
   let renewed = 0
-  const watch = createFaultWatch({
+  const watch = createStorageFaultWatch({
     monotonicMs: () => now,
     renewConnections: () => {
       renewed += 1

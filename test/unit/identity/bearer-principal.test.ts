@@ -1,7 +1,12 @@
 // Who acts when a token speaks, from the evidence that was made when it was shown.
 import { expect, test } from 'vitest'
 import { mintEvidence } from '../../../src/contract/index.ts'
-import { bearerPrincipal, ceilingAllows, effectiveCeiling, safeMetadata } from '../../../src/identity/principals.ts'
+import {
+  bearerPrincipal,
+  ceilingAllows,
+  effectiveCeiling,
+  loggablePrincipalFields,
+} from '../../../src/identity/principals.ts'
 
 const proven = {
   subject: 'gw:token/89abcdef',
@@ -40,7 +45,7 @@ test('without a list it may look and not write; with one it may what is on it', 
 
 test('what is shown of it names neither the token nor its capabilities', () => {
   const principal = bearerPrincipal(shown({ allowed_capabilities: ['canary'] }), 'demo')
-  expect(JSON.stringify(principal && safeMetadata(principal))).not.toMatch(/canary|89abcdef/)
+  expect(JSON.stringify(principal && loggablePrincipalFields(principal))).not.toMatch(/canary|89abcdef/)
 })
 
 test('evidence by transport is no token’s', () => {

@@ -1,6 +1,11 @@
 // Hops between agents are counted, end, and never go in circles.
 import { describe, expect, test } from 'vitest'
-import { chainCue, loopFault, nextAgentChain, type Visit } from '../../../src/identity/call-chain.ts'
+import {
+  describeCallChainForAgent,
+  findAgentLoopFault,
+  nextAgentChain,
+  type Visit,
+} from '../../../src/identity/call-chain.ts'
 
 const chain = (hop: number, max_hops: number) => ({ hop, max_hops, is_final: hop === max_hops })
 
@@ -27,10 +32,10 @@ test.each<[string, Parameters<typeof nextAgentChain>, unknown]>([
 })
 
 test('the agent is told where it stands', () => {
-  expect(chainCue(undefined)).toBeUndefined()
-  expect(chainCue(chain(2, 4))).toContain('hop 2 of 4')
-  expect(chainCue(chain(2, 4))).toContain('2 remaining')
-  expect(chainCue(chain(4, 4))).toContain('do not call another agent')
+  expect(describeCallChainForAgent(undefined)).toBeUndefined()
+  expect(describeCallChainForAgent(chain(2, 4))).toContain('hop 2 of 4')
+  expect(describeCallChainForAgent(chain(2, 4))).toContain('2 remaining')
+  expect(describeCallChainForAgent(chain(4, 4))).toContain('do not call another agent')
 })
 
 describe('a circle', () => {
@@ -44,6 +49,6 @@ describe('a circle', () => {
     ['a person speaks in another thread', [agent('a'), agent('b'), { thread: 't2', by: 'person' }], 'a', true],
     ['it went round in another thread', [agent('a', 't2'), agent('b', 't2')], 'a', false],
   ])('%s', (_what, visits, next, isLoop) => {
-    expect(loopFault(visits, 't1', next)).toBe(isLoop ? 'gw:agent_loop' : undefined)
+    expect(findAgentLoopFault(visits, 't1', next)).toBe(isLoop ? 'gw:agent_loop' : undefined)
   })
 })

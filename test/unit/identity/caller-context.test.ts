@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest'
 import { maxChainDepth } from '../../../src/contract/caller.ts'
 import {
   callerHeaders,
+  createNextCallChain,
   isCallerLoop,
-  nextHop,
   readCallerContext,
   startCallerContext,
 } from '../../../src/identity/call-chain.ts'
@@ -56,7 +56,10 @@ describe('what comes back is what was sent', () => {
         fc.nat(),
         fc.stringMatching(/^[a-z0-9-]{1,20}$/),
         (depth, user, agent) => {
-          const next = nextHop({ ...context, chain_depth: depth }, { agent, host: 'https://me.example', user })
+          const next = createNextCallChain(
+            { ...context, chain_depth: depth },
+            { agent, host: 'https://me.example', user },
+          )
           expect(next).toBeDefined()
           if (next !== undefined) expect(read(callerHeaders(next))).toEqual({ ok: true, context: next })
         },
@@ -65,7 +68,7 @@ describe('what comes back is what was sent', () => {
   })
 
   test('one deeper, with us as the caller and the same root', () => {
-    expect(nextHop(context, { agent: 'demo', host: 'https://me.example/base/' })).toEqual({
+    expect(createNextCallChain(context, { agent: 'demo', host: 'https://me.example/base/' })).toEqual({
       caller_agent: 'demo',
       caller_user: 0,
       caller_host: 'https://me.example',
@@ -76,8 +79,10 @@ describe('what comes back is what was sent', () => {
 
   test('until the chain is as long as it may be', () => {
     const last = { ...context, chain_depth: maxChainDepth }
-    expect(nextHop(last, { agent: 'demo', host: 'https://me.example' })).toBeUndefined()
-    expect(nextHop({ ...context, chain_depth: 3 }, { agent: 'demo', host: 'https://me.example' }, 3)).toBeUndefined()
+    expect(createNextCallChain(last, { agent: 'demo', host: 'https://me.example' })).toBeUndefined()
+    expect(
+      createNextCallChain({ ...context, chain_depth: 3 }, { agent: 'demo', host: 'https://me.example' }, 3),
+    ).toBeUndefined()
   })
 })
 

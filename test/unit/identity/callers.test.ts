@@ -6,7 +6,11 @@ import type { TokenStore } from '../../../src/db/tokens.ts'
 import { createCallerService } from '../../../src/identity/callers.ts'
 import { createExternalTokenVerifier } from '../../../src/identity/issuers/external-tokens.ts'
 import { createIssuerCache } from '../../../src/identity/issuers/issuer-client.ts'
-import { metadataUrl, readTokenIssuers, type TokenIssuerSettings } from '../../../src/identity/issuers/token-issuers.ts'
+import {
+  protectedResourceMetadataUrl,
+  readTokenIssuers,
+  type TokenIssuerSettings,
+} from '../../../src/identity/issuers/token-issuers.ts'
 import { createUnpinnedFetch, sha256Hex } from '../../../src/lib/index.ts'
 import { startTokenIssuer, type TokenIssuerDouble } from '../../doubles/token-issuer.ts'
 
@@ -34,7 +38,7 @@ function deskOf(issuer: TokenIssuerDouble, changes: Partial<TokenIssuerSettings>
     agents: ['one', 'two'],
     outside,
     realm: 'gateway.example',
-    metadataUrl: (resource) => metadataUrl('https://gateway.example', resource),
+    metadataUrl: (resource) => protectedResourceMetadataUrl('https://gateway.example', resource),
   })
 }
 

@@ -6,9 +6,9 @@ import { type AccessGrant, accessibleAgents, checkGrants } from '../../../src/id
 import {
   audiencePrincipal,
   type CapabilityCeiling,
-  can,
   ceilingAllows,
   effectiveCeiling,
+  isCapabilityGranted,
   narrowCeiling,
   runtimePrincipal,
   tokenPrincipal,
@@ -128,24 +128,24 @@ describe('a capability', () => {
 
   test('is there when ceiling and user both have it', async () => {
     const limited = userPrincipal(7, 'demo', { capability_ceiling: ceiling({ allowed_capabilities: ['read', 'fly'] }) })
-    expect(await can(limited, 'read', has)).toBe(true)
-    expect(await can(limited, 'publish', has)).toBe(false)
-    expect(await can(limited, 'fly', has)).toBe(false)
+    expect(await isCapabilityGranted(limited, 'read', has)).toBe(true)
+    expect(await isCapabilityGranted(limited, 'publish', has)).toBe(false)
+    expect(await isCapabilityGranted(limited, 'fly', has)).toBe(false)
   })
 
   test('is never there for nobody', async () => {
-    expect(await can(person, 'read', () => true)).toBe(false)
+    expect(await isCapabilityGranted(person, 'read', () => true)).toBe(false)
   })
 
   test('of an autonomous principal without a list is to read', async () => {
     const token = tokenPrincipal({ id: 1, ownerUser: 7 }, 'demo')
-    expect(await can(token, 'publish', has)).toBe(false)
-    expect(await can(token, 'read', has)).toBe(true)
+    expect(await isCapabilityGranted(token, 'publish', has)).toBe(false)
+    expect(await isCapabilityGranted(token, 'read', has)).toBe(true)
     expect(effectiveCeiling(token)?.metadata).toEqual({ autonomous_safe_default: true })
     expect(effectiveCeiling(runtimePrincipal({ id: 'ci' }, 'demo'))?.denied_capabilities).toContain('publish')
     const listed = tokenPrincipal({ id: 1, ownerUser: 7 }, 'demo', {
       capability_ceiling: ceiling({ allowed_capabilities: ['publish'] }),
     })
-    expect(await can(listed, 'publish', has)).toBe(true)
+    expect(await isCapabilityGranted(listed, 'publish', has)).toBe(true)
   })
 })

@@ -2,12 +2,12 @@
 import { expect, test } from 'vitest'
 import type { IdentityEvidence } from '../../../src/contract/evidence.ts'
 import { assuranceClasses } from '../../../src/contract/mint-evidence.ts'
-import { atLeast, hasIdentity, type IdentityQuestion } from '../../../src/identity/evidence.ts'
+import { findIdentityEvidence, type IdentityQuestion, isAssuranceAtLeast } from '../../../src/identity/evidence.ts'
 import { carriedEvidence, ownEvidence, senderWith } from '../../doubles/evidence.ts'
 
 const method = 'urn:test:member:v1'
 const asked = (question: Partial<IdentityQuestion>, ...evidence: readonly IdentityEvidence[]) =>
-  hasIdentity({ sender: senderWith(...evidence) }, { method, ...question })?.subject
+  findIdentityEvidence({ sender: senderWith(...evidence) }, { method, ...question })?.subject
 
 test.each<[string, Partial<IdentityQuestion>, boolean]>([
   ['the method alone', {}, true],
@@ -45,10 +45,10 @@ test('evidence nobody has verified answers nothing', () => {
 test('the classes have one order, and every unknown class stands below it', () => {
   for (const [rank, assurance] of assuranceClasses.entries()) {
     for (const [minimumRank, minimum] of assuranceClasses.entries()) {
-      expect(atLeast(assurance, minimum), `${assurance} for ${minimum}`).toBe(rank >= minimumRank)
+      expect(isAssuranceAtLeast(assurance, minimum), `${assurance} for ${minimum}`).toBe(rank >= minimumRank)
     }
-    expect(atLeast('hearsay', assurance)).toBe(false)
-    expect(atLeast(assurance, 'hearsay')).toBe(false)
+    expect(isAssuranceAtLeast('hearsay', assurance)).toBe(false)
+    expect(isAssuranceAtLeast(assurance, 'hearsay')).toBe(false)
   }
-  expect(atLeast('hearsay', 'hearsay')).toBe(false)
+  expect(isAssuranceAtLeast('hearsay', 'hearsay')).toBe(false)
 })

@@ -8,8 +8,8 @@ import {
   createEvidenceResolver,
   createExternalPrincipal,
   createPrincipal,
+  loggablePrincipalFields,
   runtimePrincipal,
-  safeMetadata,
   systemPrincipal,
   tokenPrincipal,
   userPrincipal,
@@ -78,7 +78,7 @@ describe('what is shown of a principal', () => {
   })
 
   test('is what kind it is, never its token, key, metadata, binding or capabilities', () => {
-    const shown = safeMetadata(principal)
+    const shown = loggablePrincipalFields(principal)
     expect(JSON.stringify(shown)).not.toContain('canary')
     expect(shown).toEqual({
       schema_version: 1,
@@ -97,7 +97,9 @@ describe('what is shown of a principal', () => {
   })
 
   test.each(kinds)('tools read the same of a principal by %s', (_source, each) => {
-    const withoutNulls = Object.fromEntries(Object.entries(safeMetadata(each)).filter(([, value]) => value !== null))
+    const withoutNulls = Object.fromEntries(
+      Object.entries(loggablePrincipalFields(each)).filter(([, value]) => value !== null),
+    )
     expect(principalForDisplay({ ...each })).toEqual(withoutNulls)
   })
 

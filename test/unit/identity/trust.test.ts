@@ -1,8 +1,8 @@
 // Which other gateway is believed, for what, and in which order that is found out.
 import { describe, expect, test } from 'vitest'
 import type { IdentityEvidence } from '../../../src/contract/evidence.ts'
-import { delegatedSubjects } from '../../../src/identity/evidence.ts'
-import { admitForwarded, readTrustedIssuers, type SignatureCode } from '../../../src/identity/trust.ts'
+import { listOnBehalfOfSubjects } from '../../../src/identity/evidence.ts'
+import { readTrustedIssuers, type SignatureCode, verifyForwardedEvidence } from '../../../src/identity/trust.ts'
 import { at, audience, carriedEvidence, evidenceNow, ownEvidence } from '../../doubles/evidence.ts'
 
 const entry = {
@@ -32,7 +32,7 @@ async function admit(
     },
   }
   const trusted = readTrustedIssuers(entries)
-  const outcome = await admitForwarded({ issuers: () => trusted, attestations, now }, carried, {
+  const outcome = await verifyForwardedEvidence({ issuers: () => trusted, attestations, now }, carried, {
     audience,
     messageId: 'm1',
   })
@@ -156,9 +156,9 @@ describe('the entries', () => {
       now: () => evidenceNow,
     }
     const message = { audience, messageId: 'm1' }
-    expect((await admitForwarded(deps, [carriedEvidence()], message)).admitted).toHaveLength(1)
+    expect((await verifyForwardedEvidence(deps, [carriedEvidence()], message)).admitted).toHaveLength(1)
     trusted = readTrustedIssuers([])
-    expect((await admitForwarded(deps, [carriedEvidence()], message)).admitted).toEqual([])
+    expect((await verifyForwardedEvidence(deps, [carriedEvidence()], message)).admitted).toEqual([])
   })
 
   test.each([
@@ -179,11 +179,11 @@ describe('on behalf of', () => {
 
   test('counts where the proof covers it', () => {
     const bearer = { type: 'bearer-token', verified_by: 'parley' } as const
-    expect(delegatedSubjects(ownEvidence({ on_behalf_of, proof: bearer }))).toEqual(on_behalf_of)
+    expect(listOnBehalfOfSubjects(ownEvidence({ on_behalf_of, proof: bearer }))).toEqual(on_behalf_of)
   })
 
   test('a transport proves nothing about others', () => {
-    expect(delegatedSubjects(ownEvidence({ on_behalf_of }))).toEqual([])
+    expect(listOnBehalfOfSubjects(ownEvidence({ on_behalf_of }))).toEqual([])
   })
 
   test('is kept from another gateway only where the entry allows it', async () => {

@@ -1,6 +1,6 @@
 // Threads that only the gateway names: what a sender calls by such a name is called otherwise.
 import { expect, test } from 'vitest'
-import { escapeControlThread, toControlThread } from '../../../src/inbound/chat-command.ts'
+import { escapeGatewayCommandThreadNames, toGatewayCommandThread } from '../../../src/inbound/chat-command.ts'
 
 const thread = {
   candidates: ['~control a'],
@@ -10,7 +10,7 @@ const thread = {
 }
 
 test('a sender who names a thread of the gateway gets another one, by its candidates, its key and its aliases', () => {
-  expect(escapeControlThread(thread)).toEqual({
+  expect(escapeGatewayCommandThreadNames(thread)).toEqual({
     candidates: ['~~control a'],
     platformVerified: false,
     newThreadKey: '~~control b',
@@ -20,7 +20,7 @@ test('a sender who names a thread of the gateway gets another one, by its candid
 
 test('a command goes beside its thread, by all of its names', () => {
   const named = { candidates: ['a'], platformVerified: true, newThreadKey: 'b', aliases: ['c'] }
-  expect(toControlThread(named)).toEqual({
+  expect(toGatewayCommandThread(named)).toEqual({
     candidates: ['~control a'],
     platformVerified: true,
     newThreadKey: '~control b',

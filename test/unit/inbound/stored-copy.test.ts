@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest'
 import type { InboundMessage, Part } from '../../../src/contract/index.ts'
 import { textOf } from '../../../src/contract/index.ts'
-import { resendNotice } from '../../../src/identity/pairing.ts'
-import { isHeavyMessage, maxStrangerBytes, trimStrangerMessage } from '../../../src/inbound/stored-copy.ts'
+import { resendOmittedContentNotice } from '../../../src/identity/pairing.ts'
+import { isLargeOrHasFiles, maxStrangerBytes, trimStrangerMessage } from '../../../src/inbound/stored-copy.ts'
 
 const text = (content: string): Part => ({ kind: 'text', mime: 'text/plain', content })
 const file = (name: string, data = 'aGVsbG8='): Part => ({
@@ -100,16 +100,18 @@ test('what stands beside the words is small as well: calls of tools, links, hist
 })
 
 test('what is large or has files is looked at before it is stored', () => {
-  expect(isHeavyMessage(arrived([text('hi')]), 100)).toBe(false)
-  expect(isHeavyMessage(arrived([text('hi')]), 9_000)).toBe(true)
-  expect(isHeavyMessage(arrived([file('a')]), 100)).toBe(true)
+  expect(isLargeOrHasFiles(arrived([text('hi')]), 100)).toBe(false)
+  expect(isLargeOrHasFiles(arrived([text('hi')]), 9_000)).toBe(true)
+  expect(isLargeOrHasFiles(arrived([file('a')]), 100)).toBe(true)
 })
 
 test('one sentence asks for what was left out', () => {
   const one = { files: ['a.pdf'], more_files: 0, is_text_cut: false }
-  expect(resendNotice([])).toBeUndefined()
-  expect(resendNotice([one])).toBe('I could not keep a.pdf while I did not know you yet; please send it again.')
-  expect(resendNotice([one, { files: ['b.pdf'], more_files: 3, is_text_cut: true }])).toBe(
+  expect(resendOmittedContentNotice([])).toBeUndefined()
+  expect(resendOmittedContentNotice([one])).toBe(
+    'I could not keep a.pdf while I did not know you yet; please send it again.',
+  )
+  expect(resendOmittedContentNotice([one, { files: ['b.pdf'], more_files: 3, is_text_cut: true }])).toBe(
     'I could not keep a.pdf, b.pdf, 3 more files and the rest of your long message while I did not know you yet; please send them again.',
   )
 })

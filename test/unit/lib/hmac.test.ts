@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { type HmacHeaderOptions, toHex, verifyHmacSha256, webHmac } from '../../../src/lib/index.ts'
-import { nodeHmac } from '../../../src/node/runtime.ts'
+import { createNodeHmac } from '../../../src/node/runtime.ts'
 
 const secret = 'a-shared-secret'
 const body = new TextEncoder().encode('{"hello":"wörld"}')
@@ -10,7 +10,7 @@ const right = createHmac('sha256', secret).update(body).digest('hex')
 
 describe.each([
   ['WebCrypto', webHmac()],
-  ['Node', nodeHmac()],
+  ['Node', createNodeHmac()],
 ])('on %s', (_name, hmac) => {
   const verify = (header: string | undefined, key = secret, options?: HmacHeaderOptions) =>
     verifyHmacSha256(hmac, body, header, key, options)

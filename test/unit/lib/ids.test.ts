@@ -1,19 +1,19 @@
 // Ids: version 7 by the letter, sorted by time, and no random byte used twice.
 import { expect, test } from 'vitest'
-import { createIdSource } from '../../../src/lib/ids.ts'
+import { createUuidV7Source } from '../../../src/lib/ids.ts'
 
 const time = 0x0123_4567_89ab
 const realRandom = (bytes: Uint8Array<ArrayBuffer>) => void crypto.getRandomValues(bytes)
 
 test('an id is the time, the version, the variant and the random bits', () => {
   expect(
-    createIdSource(
+    createUuidV7Source(
       () => time,
       (bytes) => bytes.fill(0xff),
     )(),
   ).toBe('01234567-89ab-7fff-bfff-ffffffffffff')
   expect(
-    createIdSource(
+    createUuidV7Source(
       () => time,
       (bytes) => bytes.fill(0),
     )(),
@@ -22,7 +22,7 @@ test('an id is the time, the version, the variant and the random bits', () => {
 
 test('later ids sort behind earlier ones', () => {
   let at = time
-  const newId = createIdSource(() => at, realRandom)
+  const newId = createUuidV7Source(() => at, realRandom)
   const ids = Array.from({ length: 500 }, () => {
     at += 1
     return newId()
@@ -32,7 +32,7 @@ test('later ids sort behind earlier ones', () => {
 
 test('randomness is fetched anew before it runs out, and every byte serves once', () => {
   let fills = 0
-  const newId = createIdSource(
+  const newId = createUuidV7Source(
     () => time,
     (bytes) => {
       fills += 1

@@ -17,10 +17,14 @@ import {
 import {
   createCluster,
   packCluster,
-  requireSameVersion,
+  requireSamePostgresVersion,
   unpackCluster,
 } from '../../../src/node/embedded-postgres/cluster.ts'
-import { buildCommandAs, canEnterFolders, openFoldersForAccount } from '../../../src/node/embedded-postgres/run-as.ts'
+import {
+  buildCommandToRunAs,
+  canEnterFolders,
+  openFoldersForAccount,
+} from '../../../src/node/embedded-postgres/run-as.ts'
 import { trimServerLog } from '../../../src/node/embedded-postgres/server.ts'
 
 const isRoot = process.getuid?.() === 0
@@ -128,18 +132,22 @@ describe('the folders on the way', () => {
 
 test('a folder of another major version is refused with the way to move', async () => {
   await writeFile(join(folder, 'PG_VERSION'), '17\n')
-  await expect(requireSameVersion(folder)).rejects.toMatchObject({
+  await expect(requireSamePostgresVersion(folder)).rejects.toMatchObject({
     code: 'embedded_postgres_failed',
     message: expect.stringMatching(/PostgreSQL 17.*has 18.*parley backup.*parley restore/),
   })
   await writeFile(join(folder, 'PG_VERSION'), '18\n')
-  await requireSameVersion(folder)
+  await requireSamePostgresVersion(folder)
 })
 
 test('the server sees nothing of our environment but the path', () => {
   process.env['TELEGRAM_BOT_TOKEN'] ??= 'canary'
   for (const kind of ['self', 'namespace'] as const)
-    expect(Object.keys(buildCommandAs({ kind }, 'postgres', []).options.env).sort()).toEqual(['LC_ALL', 'PATH', 'TZ'])
+    expect(Object.keys(buildCommandToRunAs({ kind }, 'postgres', []).options.env).sort()).toEqual([
+      'LC_ALL',
+      'PATH',
+      'TZ',
+    ])
 })
 
 test('a packed database folder is unpacked as it was', async () => {

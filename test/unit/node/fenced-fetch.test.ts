@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeAll, expect, test } from 'vitest'
-import { createFencedFetch, prepareFencedFetch } from '../../../src/node/runtime.ts'
+import { createFencedFetch, loadFetchDispatcher } from '../../../src/node/runtime.ts'
 
 let server: Server | undefined
 
@@ -19,7 +19,7 @@ async function countingServer(): Promise<{ url: string; seen: () => number }> {
   return { url: `http://127.0.0.1:${(started.address() as AddressInfo).port}`, seen: () => seen }
 }
 
-beforeAll(prepareFencedFetch)
+beforeAll(loadFetchDispatcher)
 
 afterEach(() => {
   server?.closeAllConnections()

@@ -3,7 +3,7 @@ import type { RequestListener } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { afterAll, describe, expect, test } from 'vitest'
 import { readHttpLimits } from '../../../src/config/limits.ts'
-import { addressForLimit } from '../../../src/node/connection-limits.ts'
+import { clientAddressForLimit } from '../../../src/node/connection-limits.ts'
 import { createHttpServer, type HttpServer } from '../../../src/node/http-server.ts'
 import { until } from '../../doubles/background-gateway.ts'
 
@@ -193,5 +193,5 @@ test.each([
   ['2001:db8:1:2::9', '2001:db8:1:2'],
   ['2001:db8::9', '2001:db8:0:0'],
 ] as const)('%s counts as %s', (remote, address) => {
-  expect(addressForLimit(remote)).toBe(address)
+  expect(clientAddressForLimit(remote)).toBe(address)
 })

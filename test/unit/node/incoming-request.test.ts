@@ -2,10 +2,10 @@
 import type { Server, Socket } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import {
-  createRequestSource,
+  createSourceClassifier,
   isForwardingHeader,
   isFromThisMachine,
-  trustSocketsOfServer,
+  treatServerSocketsAsLocal,
 } from '../../../src/node/incoming-request.ts'
 
 const onLoopback = { remoteAddress: '127.0.0.1' } as Socket
@@ -21,12 +21,12 @@ const fresh = { host: '127.0.0.1', publicUrl: undefined }
 function socketOf(): Socket {
   const socket = {} as Socket
   const server = { on: (_event: string, listener: (each: Socket) => void) => listener(socket) } as unknown as Server
-  trustSocketsOfServer(server as Parameters<typeof trustSocketsOfServer>[0])
+  treatServerSocketsAsLocal(server as Parameters<typeof treatServerSocketsAsLocal>[0])
   return socket
 }
 
 describe('a caller on loopback TCP', () => {
-  const sourceOf = createRequestSource(fresh)
+  const sourceOf = createSourceClassifier(fresh)
 
   test('is a guest and never the local user', () => {
     for (const Host of ['127.0.0.1:8787', 'localhost', 'LOCALHOST:1', '[::1]:8787', 'parley.localhost:8787'])
@@ -42,7 +42,7 @@ describe('a caller on loopback TCP', () => {
       { host: '::', publicUrl: undefined },
       { host: '10.0.0.5', publicUrl: undefined },
     ])
-      expect(createRequestSource(reach)(arrived(plain))).toBe('remote')
+      expect(createSourceClassifier(reach)(arrived(plain))).toBe('remote')
   })
 
   test('that has gone away already, and so has no address any more, is a stranger', () => {
@@ -75,11 +75,11 @@ describe('a caller on loopback TCP', () => {
 describe('a caller on the socket of the data folder', () => {
   test('is the local user, also behind a public URL', () => {
     for (const reach of [fresh, { host: '0.0.0.0', publicUrl: 'https://bot.example' }])
-      expect(createRequestSource(reach)(arrived({ Host: 'localhost' }, socketOf()))).toBe('local')
+      expect(createSourceClassifier(reach)(arrived({ Host: 'localhost' }, socketOf()))).toBe('local')
   })
 
   test('that was passed on, or means another host, is a stranger', () => {
-    const sourceOf = createRequestSource(fresh)
+    const sourceOf = createSourceClassifier(fresh)
     expect(sourceOf(arrived({ Host: 'localhost', 'X-Forwarded-For': '1.2.3.4' }, socketOf()))).toBe('remote')
     expect(sourceOf(arrived({ Host: 'bot.example' }, socketOf()))).toBe('remote')
   })

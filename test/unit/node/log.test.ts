@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { describeError, GatewayError } from '../../../src/lib/errors.ts'
 import type { LogFields } from '../../../src/lib/log.ts'
 import { errorLogFields } from '../../../src/lib/log.ts'
-import { chooseErrorsShown, createNodeLog, createTextLogStream } from '../../../src/node/log.ts'
+import { chooseErrorDetail, createNodeLog, createTextLogStream } from '../../../src/node/log.ts'
 
 function logged(level: string, write: (log: ReturnType<typeof createNodeLog>) => void): Record<string, unknown>[] {
   const lines: string[] = []
@@ -100,11 +100,11 @@ test('characters that turn or hide text are escaped, as JSON and in words', () =
 })
 
 test('what was thrown is in full on a terminal in development or where it is asked for, and nowhere else', () => {
-  expect(chooseErrorsShown(undefined, true, undefined)).toBe('full')
-  expect(chooseErrorsShown(undefined, true, 'production')).toBe('place')
-  expect(chooseErrorsShown(undefined, false, 'development')).toBe('place')
-  expect(chooseErrorsShown('full', false, 'production')).toBe('full')
-  expect(chooseErrorsShown('place', true, undefined)).toBe('place')
+  expect(chooseErrorDetail(undefined, true, undefined)).toBe('full')
+  expect(chooseErrorDetail(undefined, true, 'production')).toBe('place')
+  expect(chooseErrorDetail(undefined, false, 'development')).toBe('place')
+  expect(chooseErrorDetail('full', false, 'production')).toBe('full')
+  expect(chooseErrorDetail('place', true, undefined)).toBe('place')
 })
 
 test('a thrown error stands under its line in words, and in a kept log not at all', () => {

@@ -5,7 +5,7 @@ import type { LogFields } from '../../../src/lib/log.ts'
 import {
   connectionMetrics,
   formatConnectionState,
-  observedProblems,
+  sourceAndListenerProblems,
 } from '../../../src/observability/connection-health.ts'
 import { type Probed, type ProbesDeps, type RunningProbes, runProbes } from '../../../src/observability/probes.ts'
 
@@ -196,7 +196,11 @@ describe('probes', () => {
     await clock.pass(60 * minuteMs)
     expect(asked).toEqual([])
     expect([running?.states()[0]?.state, running?.first.size, logged]).toEqual(['ok', 0, []])
-    seen = observedProblems('telegram/default', [{ connection: 'telegram/default', state: 'failing', failures: 3 }], [])
+    seen = sourceAndListenerProblems(
+      'telegram/default',
+      [{ connection: 'telegram/default', state: 'failing', failures: 3 }],
+      [],
+    )
     await clock.pass(6_000)
     expect(logged).toMatchObject([
       { event: 'connection_checked', facts: { state: 'failed', reason: 'source_failing' } },
@@ -238,13 +242,13 @@ describe('what a process sees itself', () => {
       [{ state: 'failed', problem: 'the app-level token was refused', remedy: 'set SLACK_APP_TOKEN' }],
     ],
   ])('%s', (_name, sign, found) => {
-    expect(observedProblems('slack/default', [sign], [])).toMatchObject(found)
-    expect(observedProblems('slack/other', [sign], [])).toEqual([])
+    expect(sourceAndListenerProblems('slack/default', [sign], [])).toMatchObject(found)
+    expect(sourceAndListenerProblems('slack/other', [sign], [])).toEqual([])
   })
 
   test('a port that is not open is told with its code', () => {
     const sign = { connection: 'email/default', state: 'failing', code: 'EADDRINUSE', problem: 'end it' } as const
-    expect(observedProblems('email/default', [], [sign])).toMatchObject([
+    expect(sourceAndListenerProblems('email/default', [], [sign])).toMatchObject([
       { reason: 'port_closed', problem: 'its port is not open (EADDRINUSE)', remedy: 'end it' },
     ])
   })

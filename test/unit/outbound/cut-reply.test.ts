@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { renderSlack } from '../../../adapters/slack/render/reply.ts'
-import { renderWithFiles } from '../../../adapters/telegram/render/files.ts'
+import { renderTelegramWithFiles } from '../../../adapters/telegram/render/files.ts'
 import type { Adapter, NormalizedResponse, RenderedCall } from '../../../src/contract/index.ts'
 import { textPart } from '../../../src/contract/index.ts'
 import { renderCalls, type WholeReply } from '../../../src/outbound/render.ts'
@@ -29,7 +29,7 @@ const slack: Render = (reply) => {
   const facts = { names: new Map(), say: slackSay, sendsFiles: true, broadcasts: new Set<string>() }
   return renderSlack(facts, reply, { account: 'T1', channel: 'C1' }, { mayNotify: new Set(), hasLive: false })
 }
-const telegram: Render = (reply) => renderWithFiles(telegramSay, reply, { chat_id: '5' }, new Set(), false)
+const telegram: Render = (reply) => renderTelegramWithFiles(telegramSay, reply, { chat_id: '5' }, new Set(), false)
 const plain = 'Words that go on and on, line after line.\n\n'.repeat(4700)
 const oneLine = 'x'.repeat(200_000)
 const code = `Look:\n\n\`\`\`ts\n${'const a = 1\n'.repeat(17_000)}\`\`\`\n`

@@ -5,10 +5,10 @@ import type { OpenCall } from '../../../src/db/outbox.ts'
 import {
   backoffMs,
   type SettlePolicy,
-  settleEdited,
-  settleLookup,
+  settleAsQuestionDecided,
+  settleByLookup,
   settleOutcome,
-  settleWithdrawn,
+  settleOutcomeEdit,
 } from '../../../src/outbound/settle.ts'
 
 const policy: SettlePolicy = {
@@ -97,7 +97,7 @@ test.each([
     { state: 'unknown', isFinal: true },
   ],
 ])('a lookup that is %s settles the call', (_name, found, ageMs, expected) => {
-  expect(settleLookup(call({ ageMs }), found, policy, () => 1)).toMatchObject(expected)
+  expect(settleByLookup(call({ ageMs }), found, policy, () => 1)).toMatchObject(expected)
 })
 
 test('backoff doubles, stays under its cap, and spreads', () => {
@@ -107,7 +107,7 @@ test('backoff doubles, stays under its cap, and spreads', () => {
 })
 
 test('a withdrawn question takes nothing else along, and blames no message', () => {
-  expect(settleWithdrawn(call())).toMatchObject({
+  expect(settleAsQuestionDecided(call())).toMatchObject({
     state: 'cancelled',
     isFinal: true,
     reason: 'question_decided',
@@ -122,9 +122,9 @@ test.each([
   ['unknown in the end', settle(unknown), { isFinal: true, reason: 'outcome_not_shown', retryInMs: 0 }],
 ])('a question that has arrived is delivered, whether its outcome is %s', (_name, settlement, expected) => {
   const delivered = { state: 'delivered', cancelLater: false, inboxReason: null }
-  expect(settleEdited(settlement)).toMatchObject({ ...delivered, ...expected })
+  expect(settleOutcomeEdit(settlement)).toMatchObject({ ...delivered, ...expected })
 })
 
 test('an outcome that cannot be shown yet is tried again', () => {
-  expect(settleEdited(settle({ kind: 'retry', reason: 'net' }))).toMatchObject({ state: 'retry', isFinal: false })
+  expect(settleOutcomeEdit(settle({ kind: 'retry', reason: 'net' }))).toMatchObject({ state: 'retry', isFinal: false })
 })

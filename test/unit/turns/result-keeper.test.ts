@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { GatewayError } from '../../../src/lib/errors.ts'
 import type { LogFields } from '../../../src/lib/log.ts'
-import { createResultKeeper, trackOpenResults } from '../../../src/turns/result-keeper.ts'
+import { createResultWriteRetrier, trackUnfinishedResultWrites } from '../../../src/turns/result-keeper.ts'
 
 const away = (): GatewayError => new GatewayError('storage_unavailable', '[storage] away')
 
@@ -10,7 +10,7 @@ function keeperWithLog() {
   const logged: [string, LogFields | undefined][] = []
   const write = (event: string, facts?: LogFields) => void logged.push([event, facts])
   const log = { info: write, warn: write, error: write }
-  return { keeper: createResultKeeper({ log, random: () => 0.5, leaseMs: 160 }), logged }
+  return { keeper: createResultWriteRetrier({ log, random: () => 0.5, leaseMs: 160 }), logged }
 }
 
 test('a result is written again until the database answers, and its later tries know that they are', async () => {
@@ -54,7 +54,7 @@ test('when the time to stop is over it says what is not stored, what hangs inclu
 
 test('a turn waits for its results that are on their way, and for nothing that has not begun', async () => {
   const { keeper } = keeperWithLog()
-  const { store, settled } = trackOpenResults(keeper.store)
+  const { store, settled } = trackUnfinishedResultWrites(keeper.store)
   const order: string[] = []
   let isBack = false
   void store({ turn: 't1' }, async () => {

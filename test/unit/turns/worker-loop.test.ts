@@ -1,6 +1,11 @@
 // The loop: as many at once as there are slots, nothing lost to an error, awake when rung.
 import { expect, test } from 'vitest'
-import { createQuietWatch, createWakeup, runWorkerLoop, type WorkerLoop } from '../../../src/turns/worker-loop.ts'
+import {
+  createAllLoopsIdleDetector,
+  createWakeup,
+  runWorkerLoop,
+  type WorkerLoop,
+} from '../../../src/turns/worker-loop.ts'
 
 const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 
@@ -33,7 +38,7 @@ test('the worker loop runs everything, never more at once than it has slots', as
   await runWorkerLoop(
     pumpOf(
       Array.from({ length: 20 }, (_, index) => index),
-      { run, untilQuiet: createQuietWatch(1) },
+      { run, untilQuiet: createAllLoopsIdleDetector(1) },
     ),
   )
   expect({ done: done.toSorted((a, b) => a - b), most }).toEqual({
@@ -85,7 +90,7 @@ test('the worker loop ends only when what it started has ended', async () => {
 })
 
 test('two loops that feed each other end together, and not before both have nothing left', async () => {
-  const shared = { untilQuiet: createQuietWatch(2), pollMs: 5 }
+  const shared = { untilQuiet: createAllLoopsIdleDetector(2), pollMs: 5 }
   const [first, second]: [number[], number[]] = [[3], []]
   const done: string[] = []
   const feed =

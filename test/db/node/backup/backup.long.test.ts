@@ -6,9 +6,9 @@ import { cp, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promi
 import { dirname, join } from 'node:path'
 import postgres from 'postgres'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { storeDrafts } from '../../../../src/db/inbox.ts'
+import { storeInboxDrafts } from '../../../../src/db/inbox.ts'
 import { openPostgres } from '../../../../src/db/postgres.ts'
-import { readLedger } from '../../../../src/db/receipts.ts'
+import { listMessageCountsByConnection } from '../../../../src/db/receipts.ts'
 import { readManifest } from '../../../../src/node/backup/read-archive.ts'
 import {
   type BackupScene,
@@ -41,13 +41,13 @@ async function accept(place: Place, count: number, text = 'hello'): Promise<void
     const id = randomUUID()
     return aDraft({ id, messageId: id, dedupe: id, content: id, message: { note: text } })
   })
-  for (let at = 0; at < count; at += 50) await storeDrafts(openTenantDb(database), drafts.slice(at, at + 50))
+  for (let at = 0; at < count; at += 50) await storeInboxDrafts(openTenantDb(database), drafts.slice(at, at + 50))
   await database.close()
 }
 
 async function books(place: Place): Promise<unknown> {
   const database = openPostgres({ url: place.url, maxConnections: 1 })
-  const lines = await readLedger(openTenantDb(database, 'default'))
+  const lines = await listMessageCountsByConnection(openTenantDb(database, 'default'))
   await database.close()
   return lines
 }

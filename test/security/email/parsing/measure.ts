@@ -1,7 +1,7 @@
 // A process of its own that reads one hostile mail and says what that took: `node measure.ts <number of the mail>`.
 import { readFileSync, writeFileSync } from 'node:fs'
 import process from 'node:process'
-import { openPart } from '../../../../adapters/email/mime/files.ts'
+import { openMimePart } from '../../../../adapters/email/mime/files.ts'
 import { parseMailBody } from '../../../../adapters/email/mime/parse-body.ts'
 import { findHeadEnd } from '../../../../adapters/email/mime/part-head.ts'
 import { hostileMails } from './hostile-mails.ts'
@@ -33,7 +33,7 @@ async function read(bytes: Uint8Array): Promise<{ outcome: string; files: number
   const body = await parseMailBody(bytes, headOf(bytes))
   if ('kind' in body) return { outcome: body.reason, files: 0 }
   for (const { index } of body.files.slice(0, 1)) {
-    const part = await openPart(bytes, index)
+    const part = await openMimePart(bytes, index)
     for await (const piece of part?.body ?? []) if (piece.length === 0) break
   }
   return { outcome: 'read', files: body.files.length }

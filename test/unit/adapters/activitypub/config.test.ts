@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { activitypubSettingsSchema } from '../../../../adapters/activitypub/config.ts'
 import { activitypub, activitypubChannel } from '../../../../adapters/activitypub/index.ts'
-import { adapterFor } from '../../../../src/testing/adapter-fixtures.ts'
+import { createAdapterFromFixtures } from '../../../../src/testing/adapter-fixtures.ts'
 import { fixtures } from '../../../fixtures/activitypub/index.ts'
 
 const read = (env: Readonly<Record<string, string>>) => activitypubChannel.fromEnvironment(env)
@@ -41,14 +41,15 @@ describe('the settings of the fediverse channel', () => {
     'an address that others do not believe (%s) stops the start, with what to set',
     (publicUrl) => {
       const ports = () => ({ ...fixtures.ports('', fetch), publicUrl }) as ReturnType<typeof fixtures.ports>
-      expect(() => adapterFor({ ...fixtures, ports })).toThrow('set PARLEY_PUBLIC_URL')
+      expect(() => createAdapterFromFixtures({ ...fixtures, ports })).toThrow('set PARLEY_PUBLIC_URL')
     },
   )
 
   test('the start names the agents, and says which of them get no account', () => {
     const noticeFor = (...slugs: readonly string[]) => {
       const agents = () => slugs.map((slug) => ({ slug, label: slug, description: '', skills: [] }))
-      return adapterFor({ ...fixtures, ports: (...given) => ({ ...fixtures.ports(...given), agents }) }).notice
+      return createAdapterFromFixtures({ ...fixtures, ports: (...given) => ({ ...fixtures.ports(...given), agents }) })
+        .notice
     }
     expect(noticeFor('a', 'b', 'c', 'd')).toBe('mention @a@agents.example, @b@agents.example, @c@agents.example')
     const why = 'gets no account: the channel has something else at that address, give the agent another name'

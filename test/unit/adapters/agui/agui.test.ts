@@ -10,11 +10,11 @@ import { webHmac } from '../../../../src/lib/index.ts'
 import type { JsonObject } from '../../../../src/lib/json-value.ts'
 import { jsonToBytes } from '../../../../src/testing/adapter-contract.ts'
 import { createAttempt, createTextReply } from '../../../../src/testing/adapter-contract-outbound.ts'
-import { type AdapterFixtures, adapterFor } from '../../../../src/testing/adapter-fixtures.ts'
+import { type AdapterFixtures, createAdapterFromFixtures } from '../../../../src/testing/adapter-fixtures.ts'
 import { fixtures } from '../../../fixtures/agui/index.ts'
 
 const kit: AdapterFixtures = fixtures
-const adapter = adapterFor(kit)
+const adapter = createAdapterFromFixtures(kit)
 const user = (content: unknown) => [{ id: 'm1', role: 'user', content }]
 const run = (fields: object) => ({ threadId: 't1', runId: 'r1', messages: user('hello'), ...fields })
 
@@ -226,7 +226,9 @@ describe('the answer', () => {
 
   test('is appended to the run’s log under the attempt’s key', async () => {
     const appended: unknown[] = []
-    const logging = adapterFor(kit, undefined, undefined, { append: async (...given) => void appended.push(given) })
+    const logging = createAdapterFromFixtures(kit, undefined, undefined, {
+      append: async (...given) => void appended.push(given),
+    })
     const [call] = logging.render(reply, kit.replyTo)
     expect(await logging.deliver(call?.call as JsonObject, createAttempt(1))).toEqual({
       kind: 'delivered',
@@ -240,7 +242,9 @@ describe('the answer', () => {
   })
 
   test('is tried again when the log is away', async () => {
-    const failing = adapterFor(kit, undefined, undefined, { append: () => Promise.reject(new Error('down')) })
+    const failing = createAdapterFromFixtures(kit, undefined, undefined, {
+      append: () => Promise.reject(new Error('down')),
+    })
     const [call] = failing.render(reply, kit.replyTo)
     expect(await failing.deliver(call?.call as JsonObject, createAttempt(1))).toEqual({
       kind: 'retry',

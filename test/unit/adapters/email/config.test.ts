@@ -1,6 +1,10 @@
 // Settings of a mail domain, and what the environment makes of them.
 import { describe, expect, test } from 'vitest'
-import { deliverySettings, startNotice, withPublicHost } from '../../../../adapters/email/config/derive-settings.ts'
+import {
+  addPublicHostAsDomain,
+  deliverySettings,
+  emailStartNotice,
+} from '../../../../adapters/email/config/derive-settings.ts'
 import { emailFromEnvironment, hostedEmailFromEnvironment } from '../../../../adapters/email/config/environment.ts'
 import { emailSettingsSchema, requireHostedSettings } from '../../../../adapters/email/config/settings.ts'
 
@@ -39,9 +43,12 @@ describe('without anything set up', () => {
 describe('a public URL', () => {
   const env = { PARLEY_PUBLIC_URL: 'https://bots.example.org' }
   const host = 'bots.example.org'
-  const at = (settings: Parameters<typeof withPublicHost>[0]) => withPublicHost(settings, host)
-  const noticeOf = (settings: Parameters<typeof withPublicHost>[0], publicUrl = env.PARLEY_PUBLIC_URL, domain = host) =>
-    startNotice(settings, { host: domain, publicUrl }).notice
+  const at = (settings: Parameters<typeof addPublicHostAsDomain>[0]) => addPublicHostAsDomain(settings, host)
+  const noticeOf = (
+    settings: Parameters<typeof addPublicHostAsDomain>[0],
+    publicUrl = env.PARLEY_PUBLIC_URL,
+    domain = host,
+  ) => emailStartNotice(settings, { host: domain, publicUrl }).notice
 
   test('has the agents’ mail at its host, where no domain is set up, from nobody who is merely near', () => {
     const { settings, access } = read(env)
@@ -174,11 +181,11 @@ describe('a runtime without a machine of its own', () => {
   test('has nothing to say at the start, while who keeps answers or cannot send them does', () => {
     const host = 'parley.localhost'
     const sending = given({ smtpUrl: 'smtps://mail.example' })
-    expect([startNotice(given(), { host, mailer }), startNotice(sending, { host })]).toEqual([{}, {}])
-    expect(startNotice(given({ mailFolder: '/mail' }), { host }).notice).toBe(
+    expect([emailStartNotice(given(), { host, mailer }), emailStartNotice(sending, { host })]).toEqual([{}, {}])
+    expect(emailStartNotice(given({ mailFolder: '/mail' }), { host }).notice).toBe(
       'answers are files in /mail until SMTP_URL is set',
     )
-    expect(startNotice(given(), { host }).notice).toBe('no answer leaves until SMTP_URL is set')
+    expect(emailStartNotice(given(), { host }).notice).toBe('no answer leaves until SMTP_URL is set')
   })
 
   test('encloses no more than its mailer takes once it is encoded, and no more than the operator says', () => {

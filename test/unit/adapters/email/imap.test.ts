@@ -2,7 +2,7 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import { type ImapSettings, pollImap } from '../../../../adapters/email/imap.ts'
-import { createOwnMailRegistry } from '../../../../adapters/email/ingress/received.ts'
+import { createReceivedMailRegistry } from '../../../../adapters/email/ingress/received.ts'
 import { secret } from '../../../../src/lib/secret.ts'
 
 const mail = 'Received: from mx.example\r\nFrom: ada@example.org\r\nMessage-ID: <1@example.org>\r\n\r\nhello\r\n'
@@ -103,7 +103,12 @@ function read(
     firstPauseMs: 20,
     ...changes,
   }
-  const deps = { own: createOwnMailRegistry(), recipientOf: () => 'agent' as const, maxBytes: 10_000, now: Date.now }
+  const deps = {
+    own: createReceivedMailRegistry(),
+    recipientOf: () => 'agent' as const,
+    maxBytes: 10_000,
+    now: Date.now,
+  }
   const stopping = new AbortController()
   let [taken, failure]: [number, unknown] = [0, undefined]
   const pull = async (): Promise<void> => {

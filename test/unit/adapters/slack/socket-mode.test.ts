@@ -2,7 +2,7 @@
 // can pass for an envelope.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { slackChannel } from '../../../../adapters/slack/index.ts'
-import { createSocketRequests, pollSocketMode } from '../../../../adapters/slack/socket-mode.ts'
+import { createSocketRequestRegistry, pollSocketMode } from '../../../../adapters/slack/socket-mode.ts'
 import type { PolledBatch } from '../../../../src/contract/adapter.ts'
 import type { RawRequest, TransportAnswer } from '../../../../src/contract/index.ts'
 import { webHmac } from '../../../../src/lib/index.ts'
@@ -25,7 +25,7 @@ afterEach(async () => {
   await peer.close()
 })
 
-const own = createSocketRequests()
+const own = createSocketRequestRegistry()
 const open = (appToken = token): AsyncIterable<PolledBatch> =>
   pollSocketMode({ appToken: secret(appToken), apiUrl: peer.apiUrl }, { fetch, now: Date.now, own, firstPauseMs: 5 })(
     undefined,
@@ -264,5 +264,5 @@ test('only bytes that came over the socket are known as its own', async () => {
   expect(own.has(arrival)).toBe(true)
   expect(own.has({ ...arrival })).toBe(true)
   expect(own.has({ ...arrival, bytes: arrival.bytes.slice() })).toBe(false)
-  expect(createSocketRequests().has(arrival)).toBe(false)
+  expect(createSocketRequestRegistry().has(arrival)).toBe(false)
 })

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { OpenedFile, Part } from '../../../../src/contract/index.ts'
 import type { JsonObject } from '../../../../src/lib/json-value.ts'
 import { createAttempt, createTextReply } from '../../../../src/testing/adapter-contract-outbound.ts'
-import { type AdapterFixtures, adapterFor } from '../../../../src/testing/adapter-fixtures.ts'
+import { type AdapterFixtures, createAdapterFromFixtures } from '../../../../src/testing/adapter-fixtures.ts'
 import type { Fault } from '../../../../src/testing/scripted-server.ts'
 import {
   apiFault,
@@ -21,7 +21,7 @@ async function partsOf(content: Readonly<Record<string, unknown>>): Promise<read
   const from = { id: 5, is_bot: false, first_name: 'Ada' }
   const message = { message_id: 1, date: 1_763_300_080, chat: { id: 5, type: 'private' }, from, ...content }
   const bytes = new TextEncoder().encode(JSON.stringify({ update_id: 1, message }))
-  const reception = await adapterFor(kit).receive(await fixtures.sign(bytes), fixtures.connection)
+  const reception = await createAdapterFromFixtures(kit).receive(await fixtures.sign(bytes), fixtures.connection)
   const [arrived] = reception.kind === 'read' ? reception.events : []
   return arrived?.kind === 'message' ? arrived.message.parts : expect.unreachable(JSON.stringify(reception))
 }
@@ -67,7 +67,8 @@ describe('opening', () => {
   })
 
   const open = (ref: JsonObject = { file_id: 'f' }): Promise<OpenedFile> =>
-    adapterFor(kit, api.apiRoot).openFile?.(ref, AbortSignal.timeout(5000)) ?? expect.unreachable('no openFile')
+    createAdapterFromFixtures(kit, api.apiRoot).openFile?.(ref, AbortSignal.timeout(5000)) ??
+    expect.unreachable('no openFile')
 
   test('gives the bytes as they are', async () => {
     const bytes = Uint8Array.from({ length: 70_000 }, (_, at) => at % 256)
@@ -166,7 +167,13 @@ describe('sending', () => {
     attachment,
   })
   const render = (parts: readonly Part[], hasFiles = true) =>
-    adapterFor(kit, undefined, undefined, undefined, hasFiles ? { open: async () => undefined } : undefined)
+    createAdapterFromFixtures(
+      kit,
+      undefined,
+      undefined,
+      undefined,
+      hasFiles ? { open: async () => undefined } : undefined,
+    )
       .render(createTextReply('', { parts: [...parts] }), { chat_id: '5', message_thread_id: '9' })
       .map(
         ({ call }) =>
@@ -217,7 +224,7 @@ describe('sending', () => {
   test('an album is one upload, and one that is not taken goes as documents, then by its names', async () => {
     const api = await startTelegramApi()
     const open = async () => ({ body: new Blob(['x']).stream(), size: 1, mimeType: 'a/b', name: '' })
-    const adapter = adapterFor(kit, api.apiRoot, fetch, undefined, { open })
+    const adapter = createAdapterFromFixtures(kit, api.apiRoot, fetch, undefined, { open })
     const [album] = adapter.render(
       createTextReply('', { parts: [text, part('image/png', 1, 'a.png'), part('video/mp4', 1, 'b.mp4')] }),
       { chat_id: '5' },
@@ -250,7 +257,7 @@ describe('sending', () => {
   test('every item of an album counts for what a group takes in a minute', async () => {
     const api = await startTelegramApi()
     const open = async () => ({ body: new Blob(['x']).stream(), size: 1, mimeType: 'a/b', name: '' })
-    const adapter = adapterFor(kit, api.apiRoot, fetch, undefined, { open })
+    const adapter = createAdapterFromFixtures(kit, api.apiRoot, fetch, undefined, { open })
     const pictures = Array.from({ length: 10 }, () => part('image/png', 1))
     const [album] = adapter.render(createTextReply('', { parts: pictures }), { chat_id: '-5' })
     const send = () => adapter.deliver(album?.call ?? {}, createAttempt(1))
@@ -269,7 +276,7 @@ describe('sending', () => {
     const files = {
       open: async () => ({ body: new Blob([bytes]).stream(), size: 1, mimeType: 'text/plain', name: '' }),
     }
-    const adapter = adapterFor(kit, api.apiRoot, fetch, undefined, files)
+    const adapter = createAdapterFromFixtures(kit, api.apiRoot, fetch, undefined, files)
     const send = (name: string) => {
       const [first] = adapter.render(createTextReply('', { parts: [part('text/plain', 1, name)] }), { chat_id: '5' })
       return adapter.deliver(first?.call ?? {}, createAttempt(1))

@@ -5,11 +5,11 @@ import { telegram, telegramChannel } from '../../../../adapters/telegram/index.t
 import type { ReceiveResult } from '../../../../src/contract/adapter.ts'
 import type { InboundEvent, InboundMessage, RawRequest } from '../../../../src/contract/index.ts'
 import { jsonToBytes } from '../../../../src/testing/adapter-contract.ts'
-import { type AdapterFixtures, adapterFor } from '../../../../src/testing/adapter-fixtures.ts'
+import { type AdapterFixtures, createAdapterFromFixtures } from '../../../../src/testing/adapter-fixtures.ts'
 import { fixtures } from '../../../fixtures/telegram/index.ts'
 
 const kit: AdapterFixtures = fixtures
-const adapter = adapterFor(kit)
+const adapter = createAdapterFromFixtures(kit)
 const ada = { id: 5_000_000_000, is_bot: false, first_name: 'Ada', username: 'ada' }
 const us = { id: 7_000_001, is_bot: true, first_name: 'Gateway', username: 'gw_bot' }
 const group = { id: -1_002_345_678_901, type: 'supergroup', title: 'Engines' }
@@ -63,7 +63,7 @@ describe('the secret header', () => {
 
   test('T01 a rejected arrival makes no call and reads no body', async () => {
     const calls: unknown[] = []
-    const watched = adapterFor(kit, 'http://127.0.0.1:9', (...given) => {
+    const watched = createAdapterFromFixtures(kit, 'http://127.0.0.1:9', (...given) => {
       calls.push(given)
       return Promise.reject(new Error('no calls here'))
     })
@@ -75,7 +75,7 @@ describe('the secret header', () => {
   test('during a rotation either of two secrets is taken', async () => {
     const old = 'o'.repeat(32)
     const settings = { ...kit.settings('http://127.0.0.1:9'), webhookSecret: [right, old] }
-    const rotating = adapterFor({ ...kit, settings: () => settings })
+    const rotating = createAdapterFromFixtures({ ...kit, settings: () => settings })
     for (const [given, kind] of [
       [right, 'read'],
       [old, 'read'],
@@ -99,7 +99,7 @@ describe('settings', () => {
     ['a trailing slash', { ...base, apiRoot: 'https://api.telegram.org/' }, 'must not end with a slash'],
     ['another protocol', { ...base, apiRoot: 'ftp://api.telegram.org' }, 'http(s) URL'],
   ])('%s stops the start', (_name, settings, problem) => {
-    expect(() => adapterFor({ ...kit, settings: () => ({ ...settings }) })).toThrow(problem)
+    expect(() => createAdapterFromFixtures({ ...kit, settings: () => ({ ...settings }) })).toThrow(problem)
   })
 
   test('come from the environment, with the allow list as access', () => {
@@ -117,7 +117,7 @@ describe('settings', () => {
   test('of parley.config.ts make the same adapter', () => {
     const config = telegram({ botToken: '1:abc', webhookSecret: 's'.repeat(32), agent: 'demo' })
     expect(config).toMatchObject({ channel: 'telegram', id: 'default', agent: 'demo' })
-    const made = adapterFor({ ...kit, settings: () => config.settings as Record<string, unknown> })
+    const made = createAdapterFromFixtures({ ...kit, settings: () => config.settings as Record<string, unknown> })
     expect(made.capabilities).toMatchObject({ maxTextLength: 4096, idempotentSend: 'none', callTimeoutMs: 9000 })
   })
 })
@@ -141,7 +141,7 @@ describe('reading updates', () => {
 
   test('T12 two bots with the same update give two messages', async () => {
     const settings = { ...kit.settings('http://127.0.0.1:9'), botToken: '7000002:other' }
-    const other = adapterFor({ ...kit, settings: () => settings })
+    const other = createAdapterFromFixtures({ ...kit, settings: () => settings })
     const reception = await other.receive(fixtures.sign(jsonToBytes(message({}))), kit.connection)
     const first = reception.kind === 'read' ? reception.events[0] : undefined
     expect(first?.kind === 'message' && first.message.id).toBe('7000002:-1002345678901:7')

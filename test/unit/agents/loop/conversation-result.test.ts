@@ -5,7 +5,7 @@ import {
   type OutcomeStatus,
   outcomeStatuses,
 } from '../../../../src/agents/loop/conversation-result.ts'
-import { statusReply, stoppedReply } from '../../../../src/agents/reply.ts'
+import { runResultToReply, stoppedReply } from '../../../../src/agents/reply.ts'
 import { partsText } from '../../../../src/markdown/index.ts'
 
 const approval = {
@@ -44,7 +44,7 @@ const insides = /[0-9a-f]{8}-[0-9a-f]{4}|_|undefined|null|canary|ECONN|provider|
 for (const status of outcomeStatuses) {
   if (status === 'completed') continue
   test(`a run that ended as ${status} says what to do next, and nothing of our insides`, () => {
-    const told = statusReply(resultOf(status))
+    const told = runResultToReply(resultOf(status))
     const text = partsText(told?.parts ?? [])
     expect(text).toMatch(nextSteps[status])
     expect(text).not.toMatch(insides)
@@ -55,7 +55,7 @@ for (const status of outcomeStatuses) {
 test.for(['authentication', 'quota', 'not_found', 'context_length', 'content_filter', 'invalid_request'])(
   'a failure of the kind %s names who can do something about it',
   (type) => {
-    const told = statusReply(resultOf('failed', type))
+    const told = runResultToReply(resultOf('failed', type))
     expect(told?.error?.message).toMatch(/operator|\/new|put it differently/)
     expect(told?.error?.message).not.toMatch(insides)
   },
@@ -67,20 +67,22 @@ test('what was said before a run ended is told before how it ended', () => {
     final_content: 'Half of it.',
     run_outcome: { status: 'budget_exceeded' },
   })
-  expect(statusReply(result)?.parts.map((part) => part.kind)).toEqual(['text', 'text'])
-  expect(statusReply(result)?.parts[0]).toMatchObject({ content: 'Half of it.' })
+  expect(runResultToReply(result)?.parts.map((part) => part.kind)).toEqual(['text', 'text'])
+  expect(runResultToReply(result)?.parts[0]).toMatchObject({ content: 'Half of it.' })
 })
 
 test('a run that completed says what it said, and nothing when it said nothing', () => {
   const completed = (final_content: string) =>
-    statusReply(normalizeResult({ messages: [], final_content, completed: true }))
+    runResultToReply(normalizeResult({ messages: [], final_content, completed: true }))
   expect(completed('Done.')).toMatchObject({ status: 'completed', parts: [{ content: 'Done.' }] })
   expect(completed('')).toBeUndefined()
 })
 
 test('a run that somebody stopped is told as cancelled, whether the loop ran it or not', () => {
-  const stopped = statusReply(resultOf('interrupted'), { cause: 'stop' })
+  const stopped = runResultToReply(resultOf('interrupted'), { cause: 'stop' })
   expect(stopped).toMatchObject({ status: 'cancelled', error: { code: 'cancelled' } })
   expect(stoppedReply('stop').parts).toEqual(stopped?.parts)
-  expect(stoppedReply('interrupt').parts).toEqual(statusReply(resultOf('interrupted'), { cause: 'interrupt' })?.parts)
+  expect(stoppedReply('interrupt').parts).toEqual(
+    runResultToReply(resultOf('interrupted'), { cause: 'interrupt' })?.parts,
+  )
 })

@@ -1,6 +1,6 @@
 // A model turn over a real HTTP stream: what the provider says, calls, refuses, delays or breaks off.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { textLine, toolCallLine, toolResultLine } from '../../../../src/agents/messages.ts'
+import { textEnvelope, toolCallLine, toolResultLine } from '../../../../src/agents/messages.ts'
 import { aiSdkModel } from '../../../../src/agents/models/ai-sdk.ts'
 import { addRetries, type RetryPolicy } from '../../../../src/agents/models/failover.ts'
 import type { ModelRequest } from '../../../../src/agents/models/model.ts'
@@ -38,7 +38,7 @@ const tools = [
 function ask(changes: Partial<ModelRequest> = {}) {
   const model = addRetries(aiSdkModel(openAiCompatible({ baseUrl: server.baseUrl, model: 'scripted' })), retries)
   return model({
-    messages: [textLine('user', 'hello')],
+    messages: [textEnvelope('user', 'hello')],
     tools: [...tools],
     model: {},
     context: {},
@@ -76,7 +76,7 @@ describe('a model turn', () => {
       toolResultLine('"x"', 'host/search', { success: true, result: 'x' }, { tool_call_id: id })
     await ask({
       system: 'Be brief.',
-      messages: [textLine('user', 'go'), call('a'), call('b'), result('a'), result('b')],
+      messages: [textEnvelope('user', 'go'), call('a'), call('b'), result('a'), result('b')],
     })
     const [request] = server.requests
     expect(request?.messages.map((message) => message.role)).toEqual(['system', 'user', 'assistant', 'tool', 'tool'])

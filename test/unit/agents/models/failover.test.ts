@@ -1,9 +1,9 @@
 // Several models: which one answers, which one is left alone, and what is said of it.
 import { expect, test } from 'vitest'
 import {
-  addFallback,
   addRetries,
   createModelBreaker,
+  createModelWithFallbacks,
   type ModelSwitch,
 } from '../../../../src/agents/models/failover.ts'
 import type { Model, ModelRequest } from '../../../../src/agents/models/model.ts'
@@ -36,7 +36,7 @@ const scene = (fail: () => unknown) => {
     { name: 'a/first', model: first },
     { name: 'b/second', model: second },
   ]
-  const model = addFallback(models, breaker, (change) => void switches.push(change))
+  const model = createModelWithFallbacks(models, breaker, (change) => void switches.push(change))
   return { model, asked, switches, pass }
 }
 
@@ -90,7 +90,7 @@ test('where every model is away the turn waits, also when one of them refuses th
   const away: Model = addRetries(() => Promise.reject(callError(503)), { sleep: async () => {} })
   const refusing: Model = addRetries(() => Promise.reject(callError(401)), {})
   const named = (model: Model, name: string) => ({ name, model })
-  const model = addFallback([named(away, 'a'), named(refusing, 'b')], breaker, () => {})
+  const model = createModelWithFallbacks([named(away, 'a'), named(refusing, 'b')], breaker, () => {})
   await expect(model(request)).rejects.toMatchObject({ code: 'provider_unavailable' })
 })
 
@@ -108,7 +108,7 @@ test('words that were shown are not followed by those of another model in the sa
     { name: 'a', model: cut },
     { name: 'b', model: second },
   ]
-  const model = addFallback(
+  const model = createModelWithFallbacks(
     models,
     createModelBreaker(() => 0),
     () => {},

@@ -1,11 +1,11 @@
 // Between a run and its model: names go out with their mark, and the mark does not come back, in one piece or in several.
 import { expect, test } from 'vitest'
-import { textLine } from '../../../../src/agents/messages.ts'
+import { textEnvelope } from '../../../../src/agents/messages.ts'
 import type { Model, ModelRequest } from '../../../../src/agents/models/model.ts'
 import { nameSpeakersForModel } from '../../../../src/agents/models/speaker-names.ts'
 
 const mark = '0f1e2d3c4b5a69788796'
-const lines = [textLine('user', 'hi', { sender: { address: '@ada@example.com', display_name: 'Ada' } })]
+const lines = [textEnvelope('user', 'hi', { sender: { address: '@ada@example.com', display_name: 'Ada' } })]
 
 async function ask(model: Model, isRoom = true): Promise<{ shown: string; turn: unknown; asked: number }> {
   let shown = ''

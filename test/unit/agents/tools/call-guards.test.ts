@@ -1,13 +1,13 @@
 // Guards around calls: sizes, repetition, the audit trail.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createToolAudit, hashedParameters } from '../../../../src/agents/loop/tool-records.ts'
+import { createToolAudit, redactAndHashParameters } from '../../../../src/agents/loop/tool-records.ts'
 import { createGateMediator, listCalledTools, readGateRules } from '../../../../src/agents/tools/call-gate.ts'
 import {
-  createDuplicateCalls,
-  createFailureGuard,
+  createDuplicateCallGuard,
+  createRepeatedFailureGuard,
   hashCallSignature,
-  isRepeatable,
+  isRepeatableTool,
 } from '../../../../src/agents/tools/call-guards.ts'
 import { createToolCatalog } from '../../../../src/agents/tools/catalog.ts'
 import type { ToolResult } from '../../../../src/agents/tools/tool.ts'
@@ -57,7 +57,7 @@ test('a truncated result is bounded, whatever the tool returned', () => {
 })
 
 test('the audit hash covers the whole result, and no parameter shows', async () => {
-  const { redacted, parameters_sha256: parametersSha256 } = await hashedParameters({ token: 's3cret', q: 1 })
+  const { redacted, parameters_sha256: parametersSha256 } = await redactAndHashParameters({ token: 's3cret', q: 1 })
   const call = { turn: 1, toolName: 'demo/act', toolCallId: 'c1', source: 'demo', parametersSha256 }
   const event = await createToolAudit({ ...call, result: done('a') })
   expect(redacted).toEqual({ q: 1, token: '[redacted]' })
@@ -68,7 +68,7 @@ test('the audit hash covers the whole result, and no parameter shows', async () 
     tool_name: 'demo/act',
     tool_call_id: 'c1',
     tool_source: 'demo',
-    parameters_sha256: (await hashedParameters({ q: 1, token: 'other' })).parameters_sha256,
+    parameters_sha256: (await redactAndHashParameters({ q: 1, token: 'other' })).parameters_sha256,
     parameters_redacted: true,
     success: true,
     result_status: 'success',
@@ -117,7 +117,7 @@ test('calls that differ in a secret only are two calls with one public hash', as
 
 /** Plays calls in order; true where a call was corrected. */
 async function corrected(calls: readonly (readonly [Fields, ToolResult])[]): Promise<readonly boolean[]> {
-  const duplicates = createDuplicateCalls()
+  const duplicates = createDuplicateCallGuard()
   const answers: boolean[] = []
   for (const [fields, result] of calls) {
     const declaration = declared(fields)
@@ -196,11 +196,11 @@ test.each<[string, readonly (readonly [Fields, ToolResult])[], readonly boolean[
 
 test('repeatable is what the declaration says', () => {
   const tools = [declared({ runtime: { duplicate_policy: 'repeatable' } }), declared()]
-  expect(tools.map(isRepeatable)).toEqual([true, false])
+  expect(tools.map(isRepeatableTool)).toEqual([true, false])
 })
 
 test('a correction says which call stands', async () => {
-  const duplicates = createDuplicateCalls()
+  const duplicates = createDuplicateCallGuard()
   const signature = await hashCallSignature(none, 'demo/act', {})
   duplicates.record(signature, declared(), 'c1', done())
   expect(duplicates.check(signature, declared())).toMatchObject({
@@ -210,7 +210,7 @@ test('a correction says which call stands', async () => {
 })
 
 test('a failure without a code is known by a hash of its text', async () => {
-  const guard = createFailureGuard(none)
+  const guard = createRepeatedFailureGuard(none)
   await guard.failed('demo/act', {}, failed({}))
   expect((await guard.failed('demo/act', {}, failed({})))?.['error_code']).toMatch(/^error_[0-9a-f]{12}$/)
 })

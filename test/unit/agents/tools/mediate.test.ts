@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { approvalLine } from '../../../../src/agents/messages.ts'
 import { createCompletionGate, readGateRules } from '../../../../src/agents/tools/call-gate.ts'
-import { createDuplicateCalls } from '../../../../src/agents/tools/call-guards.ts'
+import { createDuplicateCallGuard } from '../../../../src/agents/tools/call-guards.ts'
 import { createToolCatalog } from '../../../../src/agents/tools/catalog.ts'
 import { approvalRequired } from '../../../../src/agents/tools/tool.ts'
 import { createResultTruncator } from '../../../../src/agents/tools/tool-result.ts'
@@ -121,7 +121,7 @@ test('a call without permission bothers nobody', async () => {
 test('the same call again is answered, not made, and told', async () => {
   const told: unknown[] = []
   const observe: ToolRunnerDeps['observe'] = (name, payload) => told.push([name, payload['tool_call_id']])
-  const { call, made } = desk({ duplicates: createDuplicateCalls(), observe })
+  const { call, made } = desk({ duplicates: createDuplicateCallGuard(), observe })
   await call()
   expect(await call({ a: 1 }, 'demo/act', 'c2')).toMatchObject({
     isRejected: true,

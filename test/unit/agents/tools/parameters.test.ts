@@ -3,12 +3,12 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { validateArguments } from '../../../../src/agents/tools/json-schema.ts'
 import {
-  bindParameters,
   declarationForModel,
+  fillBoundParameters,
   missingParameters,
   modelParametersSchema,
 } from '../../../../src/agents/tools/parameters.ts'
-import { prepareCall } from '../../../../src/agents/tools/tool-runner.ts'
+import { bindAndValidateCall } from '../../../../src/agents/tools/tool-runner.ts'
 import { declared, prepared } from '../../../doubles/tool-call.ts'
 
 const schema = {
@@ -99,7 +99,11 @@ describe('a call', () => {
 
   test('of an unknown tool shows a short, clean name', () => {
     const requested = { name: `x\u0000\n${'y'.repeat(500)}`, parameters: {} }
-    const { refusal, id } = prepareCall({ find: () => undefined }, requested, { turn: 3, ordinal: 2, context: {} })
+    const { refusal, id } = bindAndValidateCall({ find: () => undefined }, requested, {
+      turn: 3,
+      ordinal: 2,
+      context: {},
+    })
     expect({ error: refusal?.error, id }).toEqual({
       error: `Tool 'x${'y'.repeat(127)}' not found`,
       id: 'tool-call-3-2',
@@ -109,9 +113,13 @@ describe('a call', () => {
   test('whose arguments were no JSON is refused, not guessed at', () => {
     const find = () => declared()
     const place = { turn: 1, ordinal: 1, context: {} }
-    const broken = prepareCall({ find }, { name: 'x', parameters: {}, metadata: { invalid_arguments: true } }, place)
+    const broken = bindAndValidateCall(
+      { find },
+      { name: 'x', parameters: {}, metadata: { invalid_arguments: true } },
+      place,
+    )
     // A provider's adapter is not to be trusted to its type.
-    const list = prepareCall({ find }, { name: 'x', parameters: [] as never }, place)
+    const list = bindAndValidateCall({ find }, { name: 'x', parameters: [] as never }, place)
     expect([broken, list].map((each) => each.refusal?.metadata['error_type'])).toEqual([
       'invalid_parameters',
       'invalid_parameters',
@@ -133,15 +141,15 @@ test('an authoritative value always wins, whatever the model sends', () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.jsonValue(), (given, value) => {
       const sent = { ...given, who: 'model' }
-      expect(bindParameters(tool, sent, { a: { b: value } })['who']).toEqual(JSON.parse(JSON.stringify(value)))
-      expect(bindParameters(tool, sent, {})['who']).toBe('default')
+      expect(fillBoundParameters(tool, sent, { a: { b: value } })['who']).toEqual(JSON.parse(JSON.stringify(value)))
+      expect(fillBoundParameters(tool, sent, {})['who']).toBe('default')
     }),
   )
 })
 
 test('a path finds own fields only', () => {
   const tool = declared({ parameter_bindings: { a: 'context.constructor', b: 'context.user.toString' } })
-  expect(bindParameters(tool, {}, { user: {} })).toEqual({})
+  expect(fillBoundParameters(tool, {}, { user: {} })).toEqual({})
 })
 
 test('the model is not shown the default of a secret', () => {

@@ -1,6 +1,6 @@
 // Names of tools that a caller runs itself: mapped to ours, the same every time, and found by policy in either spelling.
 import { expect, test } from 'vitest'
-import { resolveAction } from '../../../../src/agents/policy/action-policy.ts'
+import { resolveActionPolicy } from '../../../../src/agents/policy/action-policy.ts'
 import { resolveVisibleTools } from '../../../../src/agents/policy/tool-policy.ts'
 import { normalizeDeclarations } from '../../../../src/agents/tools/catalog.ts'
 import { nameClientTools } from '../../../../src/agents/tools/tool-names.ts'
@@ -83,5 +83,5 @@ test('how a caller’s tool may act is found by the name the caller uses', () =>
   const [tool] = [...declare('confirmColor').accepted.values()]
   if (tool === undefined) throw new Error('it was left out')
   const agentActionPolicy = { tools: { 'client/confirmColor': 'forbidden' } }
-  expect(resolveAction({ toolName: tool.name, tool, agentActionPolicy })).toBe('forbidden')
+  expect(resolveActionPolicy({ toolName: tool.name, tool, agentActionPolicy })).toBe('forbidden')
 })

@@ -1,6 +1,10 @@
 // The keys of an issuer: fetched once, again when one is new, never as often as somebody sends tokens, and kept while it is down.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createIssuerCache, createIssuerKeys, type IssuerKeys } from '../../../../src/identity/issuers/issuer-client.ts'
+import {
+  createIssuerCache,
+  createIssuerKeyCache,
+  type IssuerKeys,
+} from '../../../../src/identity/issuers/issuer-client.ts'
 import { createSafeFetch, createUnpinnedFetch } from '../../../../src/lib/index.ts'
 import { signingKey, startTokenIssuer, type TokenIssuerDouble } from '../../../doubles/token-issuer.ts'
 
@@ -13,7 +17,7 @@ let now: number
 let reasons: string[]
 const memory = () => createIssuerCache()
 const open = (kept = memory(), jwksUrl: string | undefined = `${issuer.origin}/keys`) =>
-  createIssuerKeys(
+  createIssuerKeyCache(
     {
       fetch: { own: createUnpinnedFetch(fetch), guarded: closed, timeoutMs: 200 },
       memory: kept,

@@ -4,7 +4,7 @@ import { agentKeyOwner } from '../../../../../adapters/activitypub/documents/act
 import { createDocumentUrls } from '../../../../../adapters/activitypub/documents/urls.ts'
 import { createActorKeys } from '../../../../../adapters/activitypub/signatures/own-keys.ts'
 import type { ChannelKeys } from '../../../../../src/contract/channel.ts'
-import { memoryRecords } from '../../../../../src/testing/memory-records.ts'
+import { createMemoryRecords } from '../../../../../src/testing/memory-records.ts'
 import { type Fediverse, startFediverse } from '../../../../doubles/fediverse.ts'
 import { type FediverseGateway, startFediverseGateway } from '../../../../doubles/fediverse-gateway.ts'
 import { type Delivered, isSignedBy, type Person, settlePerson } from '../../../../doubles/fediverse-person.ts'
@@ -102,7 +102,7 @@ describe('two processes', () => {
         return kept.get(name) ?? make()
       },
     }
-    const records = memoryRecords()
+    const records = createMemoryRecords()
     const owner = agentKeyOwner(createDocumentUrls('https://agents.example'), 'demo')
     const [one, two] = [1, 2].map(() => createActorKeys({ ownKeys, records, now: () => nowMs }))
     if (one === undefined || two === undefined) return expect.unreachable()

@@ -1,7 +1,7 @@
 // A card is trusted when an issuer the operator named has signed it, in either reading of the section on signing (CD-11 to CD-13).
 import { exportJWK, FlattenedSign, generateKeyPair, type JWK } from 'jose'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { isSignedBy } from '../../../../../adapters/a2a/protocol/card-signature.ts'
+import { hasTrustedCardSignature } from '../../../../../adapters/a2a/protocol/card-signature.ts'
 import type { Fields } from '../../../../../src/lib/json-value.ts'
 
 const card: Fields = {
@@ -33,17 +33,17 @@ describe('a signed card', () => {
     ['as it stands', asItStands],
     ['without what is empty', withoutEmpty],
   ])('is believed %s', async (_name, text) => {
-    expect(await isSignedBy(await signed(text), { keys: [jwk] }, noKeys)).toBe(true)
+    expect(await hasTrustedCardSignature(await signed(text), { keys: [jwk] }, noKeys)).toBe(true)
   })
 
   test('is not believed when a word was changed, when another signed it, or when nobody did', async () => {
     const good = await signed(asItStands)
-    expect(await isSignedBy({ ...good, version: '2' }, { keys: [jwk] }, noKeys)).toBe(false)
+    expect(await hasTrustedCardSignature({ ...good, version: '2' }, { keys: [jwk] }, noKeys)).toBe(false)
     const other = { ...(await exportJWK((await generateKeyPair('ES256', { extractable: true })).publicKey)), kid: 'k1' }
-    expect(await isSignedBy(good, { keys: [other] }, noKeys)).toBe(false)
-    expect(await isSignedBy(good, { keys: [{ ...jwk, kid: 'k2' }] }, noKeys)).toBe(false)
-    expect(await isSignedBy(card, { keys: [jwk] }, noKeys)).toBe(false)
-    expect(await isSignedBy({ ...card, signatures: 'x' }, { keys: [jwk] }, noKeys)).toBe(false)
+    expect(await hasTrustedCardSignature(good, { keys: [other] }, noKeys)).toBe(false)
+    expect(await hasTrustedCardSignature(good, { keys: [{ ...jwk, kid: 'k2' }] }, noKeys)).toBe(false)
+    expect(await hasTrustedCardSignature(card, { keys: [jwk] }, noKeys)).toBe(false)
+    expect(await hasTrustedCardSignature({ ...card, signatures: 'x' }, { keys: [jwk] }, noKeys)).toBe(false)
   })
 
   test('has its keys fetched from an origin that was named, and from no other', async () => {
@@ -53,12 +53,20 @@ describe('a signed card', () => {
       return { keys: [jwk] }
     }
     const trust = { keyOrigins: ['https://keys.example.org'] }
-    expect(await isSignedBy(await signed(asItStands, { jku: 'https://keys.example.org/jwks' }), trust, readKeys)).toBe(
-      true,
-    )
-    expect(await isSignedBy(await signed(asItStands, { jku: 'https://evil.example.org/jwks' }), trust, readKeys)).toBe(
-      false,
-    )
+    expect(
+      await hasTrustedCardSignature(
+        await signed(asItStands, { jku: 'https://keys.example.org/jwks' }),
+        trust,
+        readKeys,
+      ),
+    ).toBe(true)
+    expect(
+      await hasTrustedCardSignature(
+        await signed(asItStands, { jku: 'https://evil.example.org/jwks' }),
+        trust,
+        readKeys,
+      ),
+    ).toBe(false)
     expect(asked).toEqual(['https://keys.example.org/jwks'])
   })
 })

@@ -3,16 +3,16 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { readBlockList } from '../../../../../adapters/activitypub/admin/block-list-csv.ts'
 import { blockOperations } from '../../../../../adapters/activitypub/admin/blocks.ts'
 import { createDocumentUrls } from '../../../../../adapters/activitypub/documents/urls.ts'
-import { createBlocks } from '../../../../../adapters/activitypub/moderation.ts'
+import { createBlockListCache } from '../../../../../adapters/activitypub/moderation.ts'
 import type { JsonObject } from '../../../../../src/lib/json-value.ts'
-import { type MemoryRecords, memoryRecords } from '../../../../../src/testing/memory-records.ts'
+import { createMemoryRecords, type MemoryRecords } from '../../../../../src/testing/memory-records.ts'
 import { origin } from '../render/reply-setup.ts'
 import { operated } from './run-operation.ts'
 
 let records: MemoryRecords
 let now = 0
 beforeEach(() => {
-  records = memoryRecords()
+  records = createMemoryRecords()
   now = 1_700_000_000_000
 })
 const ask = (name: string, input: JsonObject = {}) => {
@@ -95,7 +95,7 @@ describe('whoever asks about blocks', () => {
         return records.list(...given)
       },
     }
-    const blocks = createBlocks({ records: counting, now: () => now, listed: ['fixed.example'] })
+    const blocks = createBlockListCache({ records: counting, now: () => now, listed: ['fixed.example'] })
     const isAway = () => blocks.turnsAway('https://sub.bad.example/users/mallory')
     expect([await isAway(), await blocks.turnsAway('https://fixed.example/inbox')]).toEqual([false, true])
     await ask('blocks.add', { peer: 'bad.example' })
@@ -118,7 +118,7 @@ describe('whoever asks about blocks', () => {
       ...records,
       get: (family: string, key: string) => (isDown ? Promise.reject(new Error('away')) : records.get(family, key)),
     }
-    const blocks = createBlocks({ records: shaky, now: () => now, listed: [] })
+    const blocks = createBlockListCache({ records: shaky, now: () => now, listed: [] })
     expect(await blocks.turnsAway('https://bad.example/')).toBe(true)
     isDown = true
     now += 60_000

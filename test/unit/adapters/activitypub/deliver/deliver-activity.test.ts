@@ -2,7 +2,7 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { encodeMultibase } from '../../../../../adapters/activitypub/signatures/key-material.ts'
 import { createPinnedFetch } from '../../../../../src/node/guarded-fetch.ts'
-import { memoryRecords } from '../../../../../src/testing/memory-records.ts'
+import { createMemoryRecords } from '../../../../../src/testing/memory-records.ts'
 import { type TestKeys, testKeys } from '../own-keys.ts'
 import { demo, drafts, replyTo, saying } from '../render/reply-setup.ts'
 import { deliveryScene, plainCall, startedAt } from './delivery-setup.ts'
@@ -88,7 +88,7 @@ describe('a delivery', () => {
   })
 
   test('tells nobody of a note that could not be kept', async () => {
-    const records = { ...memoryRecords(), put: () => Promise.reject(new Error('the database is away')) }
+    const records = { ...createMemoryRecords(), put: () => Promise.reject(new Error('the database is away')) }
     const scene = deliveryScene(keys, [inbox.origin], { records })
     expect(await scene.deliver(draftHere())).toEqual({ kind: 'retry', reason: 'note_not_kept' })
     expect(inbox.received).toEqual([])

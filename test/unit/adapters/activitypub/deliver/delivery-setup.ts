@@ -8,7 +8,7 @@ import type { ActivityPubCall, InboxCall } from '../../../../../adapters/activit
 import type { Attempt, DeliveryResult, RenderedCall } from '../../../../../src/contract/index.ts'
 import type { JsonObject } from '../../../../../src/lib/json-value.ts'
 import { createPinnedFetch } from '../../../../../src/node/guarded-fetch.ts'
-import { type MemoryRecords, memoryRecords } from '../../../../../src/testing/memory-records.ts'
+import { createMemoryRecords, type MemoryRecords } from '../../../../../src/testing/memory-records.ts'
 import { memoryNotes } from '../../../../doubles/memory-ttl-store.ts'
 import { type Outcome, operated } from '../admin/run-operation.ts'
 import type { TestKeys } from '../own-keys.ts'
@@ -36,7 +36,7 @@ export function deliveryScene(
 ): DeliveryScene {
   const clock = kept.clock ?? { at: startedAt }
   const now = () => clock.at
-  const stores = { clock, records: kept.records ?? memoryRecords(), notes: kept.notes ?? memoryNotes(now) }
+  const stores = { clock, records: kept.records ?? createMemoryRecords(), notes: kept.notes ?? memoryNotes(now) }
   const { records } = stores
   let ids = 0
   const guardedFetch = createPinnedFetch({ isPublic: (address) => origins.length > 0 && address === '127.0.0.1' })

@@ -4,7 +4,7 @@ import { createRecipientExpander } from '../../../../../adapters/activitypub/del
 import type { InboxCall } from '../../../../../adapters/activitypub/wire/delivery.ts'
 import type { RenderedCall } from '../../../../../src/contract/index.ts'
 import type { JsonObject } from '../../../../../src/lib/json-value.ts'
-import { type MemoryRecords, memoryRecords } from '../../../../../src/testing/memory-records.ts'
+import { createMemoryRecords, type MemoryRecords } from '../../../../../src/testing/memory-records.ts'
 import { alice, carol, demo, drafts, origin, replyTo, saying } from '../render/reply-setup.ts'
 import { plainCall } from './delivery-setup.ts'
 
@@ -22,7 +22,7 @@ const followers = [
 let records: MemoryRecords
 let expand: (calls: readonly RenderedCall[]) => Promise<readonly RenderedCall[]>
 beforeAll(async () => {
-  records = memoryRecords()
+  records = createMemoryRecords()
   for (const each of followers) await records.put('follower', `demo ${each.actor}`, each, { agent: 'demo' })
   const other = { actor: 'https://else.example/z', inbox: 'https://else.example/z', shared_inbox: null }
   await records.put('follower', 'scribe z', other, { agent: 'scribe' })

@@ -6,9 +6,9 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { readActor } from '../../../../../adapters/activitypub/actors/remote-actors.ts'
 import { instanceKeyOwner } from '../../../../../adapters/activitypub/documents/actor-document.ts'
 import { createActorKeys } from '../../../../../adapters/activitypub/signatures/own-keys.ts'
-import { createSignGet } from '../../../../../adapters/activitypub/signatures/sign-request.ts'
+import { createGetSigner } from '../../../../../adapters/activitypub/signatures/sign-request.ts'
 import type { JsonObject } from '../../../../../src/lib/json-value.ts'
-import { memoryRecords } from '../../../../../src/testing/memory-records.ts'
+import { createMemoryRecords } from '../../../../../src/testing/memory-records.ts'
 import { type DocumentScene, openDocuments, origin } from './documents-setup.ts'
 
 let scene: DocumentScene
@@ -87,7 +87,7 @@ describe('new keys', () => {
 
   test('are not made where nothing could seal them, and it is said what to do', async () => {
     const unsealed = { keep: async () => undefined }
-    const keys = createActorKeys({ ownKeys: unsealed, records: memoryRecords(), now: Date.now })
+    const keys = createActorKeys({ ownKeys: unsealed, records: createMemoryRecords(), now: Date.now })
     await expect(keys.of({ name: 'instance', actor: `${origin}/ap/actor` })).rejects.toThrow(/set PARLEY_SEAL_KEY/)
   })
 })
@@ -96,7 +96,7 @@ describe('the instance', () => {
   test('signs questions that another library can check by its document', async () => {
     const { places, keys } = scene
     expect(await Application.fromJsonLd(await scene.json('/ap/actor'), loaders)).toBeInstanceOf(Application)
-    const sign = createSignGet({ keys, instance: instanceKeyOwner(places), now: Date.now })
+    const sign = createGetSigner({ keys, instance: instanceKeyOwner(places), now: Date.now })
     // Without a query: the other library leaves it out of what is signed.
     const url = 'https://social.example/users/alice'
     const headers = { host: 'social.example', ...(await sign(url)) }

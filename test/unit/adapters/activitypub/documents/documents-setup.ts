@@ -1,7 +1,7 @@
 // An instance with two agents as others ask it, without a network: its own documents need none.
 
 import type { DocumentSettings } from '../../../../../adapters/activitypub/documents/document-deps.ts'
-import { createOwnNotes, isPublicNote } from '../../../../../adapters/activitypub/documents/own-notes.ts'
+import { createOwnNoteReader, isPublicNote } from '../../../../../adapters/activitypub/documents/own-notes.ts'
 import { createDocumentServer } from '../../../../../adapters/activitypub/documents/serve.ts'
 import { createDocumentUrls, type DocumentUrls } from '../../../../../adapters/activitypub/documents/urls.ts'
 import { type ActorKeys, createActorKeys } from '../../../../../adapters/activitypub/signatures/own-keys.ts'
@@ -10,7 +10,7 @@ import { noteFamily, outboxFamily, outboxKey } from '../../../../../adapters/act
 import type { ChannelKeys } from '../../../../../src/contract/channel.ts'
 import type { AgentProfile, FileSource, RawRequest, ReceiveResult, Records } from '../../../../../src/contract/index.ts'
 import type { JsonObject } from '../../../../../src/lib/json-value.ts'
-import { memoryRecords } from '../../../../../src/testing/memory-records.ts'
+import { createMemoryRecords } from '../../../../../src/testing/memory-records.ts'
 import { idleDoor } from '../../../../../src/testing/serve-context.ts'
 
 const publicIri = 'https://www.w3.org/ns/activitystreams#Public'
@@ -63,10 +63,10 @@ export function openDocuments(
 ): DocumentScene {
   let nowMs = Date.parse('2026-11-17T12:00:00Z')
   const now = (): number => nowMs
-  const records = memoryRecords(now)
+  const records = createMemoryRecords(now)
   const places = createDocumentUrls(origin)
   const keys = createActorKeys({ ownKeys: sharedKeys, records, now })
-  const notes = createOwnNotes(records, places)
+  const notes = createOwnNoteReader(records, places)
   const arrived: RawRequest[] = []
   const serve = createDocumentServer({
     settings: { follow: 'manual', isDiscoverable: false, isIndexable: false, retired: ['old'], ...settings },

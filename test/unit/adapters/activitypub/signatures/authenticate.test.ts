@@ -4,8 +4,11 @@ import { signRequest } from '@fedify/fedify'
 import { beforeAll, expect, test } from 'vitest'
 import { readActor } from '../../../../../adapters/activitypub/actors/remote-actors.ts'
 import { instanceKeyOwner } from '../../../../../adapters/activitypub/documents/actor-document.ts'
-import { createReaderVerifier, type KeySource } from '../../../../../adapters/activitypub/signatures/authenticate.ts'
-import { createSignGet } from '../../../../../adapters/activitypub/signatures/sign-request.ts'
+import {
+  createRequestSignerLookup,
+  type KeySource,
+} from '../../../../../adapters/activitypub/signatures/authenticate.ts'
+import { createGetSigner } from '../../../../../adapters/activitypub/signatures/sign-request.ts'
 import { openDocuments, origin } from '../documents/documents-setup.ts'
 
 const scene = openDocuments()
@@ -25,8 +28,8 @@ beforeAll(async () => {
 })
 
 const signerOf = (request: Request, nowMs = Date.now()) =>
-  createReaderVerifier({ keys, now: () => nowMs, origin })(request)
-const sign = (at: string) => createSignGet({ keys: scene.keys, instance: owner, now: Date.now })(at)
+  createRequestSignerLookup({ keys, now: () => nowMs, origin })(request)
+const sign = (at: string) => createGetSigner({ keys: scene.keys, instance: owner, now: Date.now })(at)
 
 test('the reader of a document is who signed the request', async () => {
   expect(await signerOf(new Request(url, { headers: await sign(url) }))).toBe(asker)

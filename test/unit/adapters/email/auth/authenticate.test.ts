@@ -1,7 +1,7 @@
 // Who wrote a mail: what it costs, what is asked, and what is said of it.
 import { describe, expect, test } from 'vitest'
 import { authenticateMail } from '../../../../../adapters/email/auth/authenticate.ts'
-import { defaultAuthSettings, judgeAuthor } from '../../../../../adapters/email/auth/judge-author.ts'
+import { authenticateAuthor, defaultAuthSettings } from '../../../../../adapters/email/auth/judge-author.ts'
 import { loadMailChecks } from '../../../../../adapters/email/auth/mail-checks.ts'
 import { normalizeToCrlf } from '../../../../../adapters/email/dkim/body-hash.ts'
 import { createResolver } from '../../../../../adapters/email/dns.ts'
@@ -255,7 +255,7 @@ describe('two readers of one mail', () => {
     const library = await loadMailChecks()
     const dns = () => createResolver({ lookup: senderZone().lookup, now: () => 0 }).forMail()
     const readAs = (headerFrom: readonly string[], fromFields = 1) =>
-      judgeAuthor({ mail, head, from: { ...alice, name: '' }, settings: defaultAuthSettings, dns: dns() }, raw, {
+      authenticateAuthor({ mail, head, from: { ...alice, name: '' }, settings: defaultAuthSettings, dns: dns() }, raw, {
         ...library,
         checkSignatures: async (...args) => ({ ...(await library.checkSignatures(...args)), headerFrom, fromFields }),
       })

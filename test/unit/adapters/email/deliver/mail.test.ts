@@ -8,7 +8,7 @@ import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import { simpleParser } from 'mailparser'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { deliverMail } from '../../../../../adapters/email/deliver/mail.ts'
-import { deliveryKey, findDelivery } from '../../../../../adapters/email/deliver/message-ids.ts'
+import { deliveryKey, findDeliveryByKey } from '../../../../../adapters/email/deliver/message-ids.ts'
 import type { DeliveryDeps, DeliverySettings } from '../../../../../adapters/email/deliver/settings.ts'
 import { scanHead } from '../../../../../adapters/email/headers/scan-head.ts'
 import { renderMailReply } from '../../../../../adapters/email/render/reply.ts'
@@ -109,8 +109,8 @@ describe('the header', () => {
       from: `bounce+${key}${'m'.repeat(16)}@agents.example`,
       to: ['ann@example.org'],
     })
-    expect(await findDelivery(notes, key)).toEqual({ clientId: 'turn-1:0', to: 'ann@example.org' })
-    expect(await findDelivery(notes, 'aaaaaaaaaaaaaaaa')).toBeUndefined()
+    expect(await findDeliveryByKey(notes, key)).toEqual({ clientId: 'turn-1:0', to: 'ann@example.org' })
+    expect(await findDeliveryByKey(notes, 'aaaaaaaaaaaaaaaa')).toBeUndefined()
   })
 
   test('as a mailbox at a provider we use no other address, and answers find the thread by our id', async () => {

@@ -1,8 +1,8 @@
 // Mail that a Worker is handed: what is taken, refused, or has to come again.
 import { expect, test } from 'vitest'
-import { onEmailEvent } from '../../../../../adapters/email/ingress/email-event.ts'
+import { createEmailEventHandler } from '../../../../../adapters/email/ingress/email-event.ts'
 import {
-  createOwnMailRegistry,
+  createReceivedMailRegistry,
   type OwnMail,
   type RecipientKind,
 } from '../../../../../adapters/email/ingress/received.ts'
@@ -20,10 +20,10 @@ async function hand(
   answer: ReceiveResult,
   { size = mime.length, chunks = [bytesOf(mime)], maxBytes = 1000, requireSecret = async () => {} } = {},
 ) {
-  const own = createOwnMailRegistry()
+  const own = createReceivedMailRegistry()
   const mails: (OwnMail | undefined)[] = []
   const recipientOf = (address: string) => known[address] ?? 'foreign'
-  const take = onEmailEvent({ own, recipientOf, maxBytes, now: () => 0, requireSecret })
+  const take = createEmailEventHandler({ own, recipientOf, maxBytes, now: () => 0, requireSecret })
   let pulled = 0
   const body = new ReadableStream<Uint8Array>({
     pull(controller) {

@@ -4,7 +4,7 @@ import { simpleParser } from 'mailparser'
 import MailComposer from 'nodemailer/lib/mail-composer/index.js'
 import PostalMime from 'postal-mime'
 import { describe, expect, test } from 'vitest'
-import { openPart } from '../../../../../adapters/email/mime/files.ts'
+import { openMimePart } from '../../../../../adapters/email/mime/files.ts'
 import { parseMailBody } from '../../../../../adapters/email/mime/parse-body.ts'
 import { findHeadEnd } from '../../../../../adapters/email/mime/part-head.ts'
 
@@ -59,7 +59,7 @@ async function ours(raw: Uint8Array) {
   if ('kind' in body) throw new Error(body.reason)
   const files = await Promise.all(
     body.files.map(async ({ index, name, size }) => {
-      const part = await openPart(raw, index)
+      const part = await openMimePart(raw, index)
       const bytes = Buffer.from(await new Response(part?.body).arrayBuffer())
       return { name, size, bytes: bytes.toString('base64') }
     }),

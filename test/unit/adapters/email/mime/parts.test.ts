@@ -1,7 +1,7 @@
 // A file taken out of its mail again: the bytes that were sent, as a stream, whatever the mail is read from.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { openPart } from '../../../../../adapters/email/mime/files.ts'
+import { openMimePart } from '../../../../../adapters/email/mime/files.ts'
 import { parseMailBody } from '../../../../../adapters/email/mime/parse-body.ts'
 import { findHeadEnd } from '../../../../../adapters/email/mime/part-head.ts'
 import { file, mail, multipart, text } from '../../../../conformance/email/build-mail.ts'
@@ -15,7 +15,7 @@ const read = async (stream: ReadableStream<Uint8Array> | undefined): Promise<Uin
 
 describe('a part is opened', () => {
   test('with its bytes, its name, its type and its size', async () => {
-    const part = await openPart(raw, 1)
+    const part = await openMimePart(raw, 1)
     expect({ ...part, body: await read(part?.body) }).toEqual({
       body: bytes,
       mime: 'application/x-a',
@@ -25,7 +25,7 @@ describe('a part is opened', () => {
   })
 
   test('under the same safe name that the mail was read with', async () => {
-    expect((await openPart(raw, 2))?.name).toBe('b.pdf')
+    expect((await openMimePart(raw, 2))?.name).toBe('b.pdf')
   })
 
   test('from a stream in small pieces', async () => {
@@ -37,26 +37,26 @@ describe('a part is opened', () => {
         if (at >= raw.length) controller.close()
       },
     })
-    const part = await openPart(stream, 1)
+    const part = await openMimePart(stream, 1)
     expect(await read(part?.body)).toEqual(bytes)
   })
 
   test('and left before its end without anything hanging', async () => {
-    const reader = (await openPart(raw, 1))?.body.getReader()
+    const reader = (await openMimePart(raw, 1))?.body.getReader()
     await reader?.read()
     await reader?.cancel()
     expect(await reader?.closed).toBeUndefined()
   })
 
   test.each([-1, 3, 1.5, Number.NaN])('not where there is none: %d', async (index) => {
-    expect(await openPart(raw, index)).toBeUndefined()
+    expect(await openMimePart(raw, index)).toBeUndefined()
   })
 
   test('not from more bytes than a mail may have', async () => {
     const endless = new ReadableStream<Uint8Array>({
       pull: (controller) => controller.enqueue(new Uint8Array(1024 * 1024)),
     })
-    expect(await openPart(endless, 0)).toBeUndefined()
+    expect(await openMimePart(endless, 0)).toBeUndefined()
   })
 })
 
@@ -94,7 +94,7 @@ describe('any bytes at all', () => {
         const start = { bodyStart: findHeadEnd(given, 0, given.length).bodyStart }
         const body = await parseMailBody(given, start)
         for (const { index, size, name } of 'kind' in body ? [] : body.files) {
-          const part = await openPart(given, index)
+          const part = await openMimePart(given, index)
           expect({ size: (await read(part?.body)).length, name: part?.name }).toEqual({ size, name })
         }
       }),

@@ -1,6 +1,6 @@
 // A body whose author signed it, and not the fields that say how it is read: the same bytes say the same, whatever those fields are.
 import { describe, expect, test } from 'vitest'
-import { openPart } from '../../../../../adapters/email/mime/files.ts'
+import { openMimePart } from '../../../../../adapters/email/mime/files.ts'
 import { parseMailBody } from '../../../../../adapters/email/mime/parse-body.ts'
 
 const all = ['content-type', 'content-transfer-encoding', 'content-disposition', 'content-id']
@@ -95,7 +95,7 @@ describe('a body without fields that count', () => {
         'See it.',
         [['a.csv', 1, 'text/csv']],
       ])
-      const opened = await openPart(raw, 1, all)
+      const opened = await openMimePart(raw, 1, all)
       expect(await new Response(opened?.body as BodyInit).text()).toBe('a,b\n')
     }
   })

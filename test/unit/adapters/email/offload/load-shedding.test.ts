@@ -1,12 +1,12 @@
 // The event loop's own share of the work on mails: small ones are checked here as long as there is some of it left.
 import { describe, expect, test } from 'vitest'
-import { createHereOrInThread, createLoopShare } from '../../../../../adapters/email/offload/load-shedding.ts'
+import { createEventLoopBudget, createMainOrThreadRunner } from '../../../../../adapters/email/offload/load-shedding.ts'
 
 describe('the share of the event loop', () => {
   const limits = { burstMs: 20, share: 0.5, assumedMs: 4 }
   const open = () => {
     const clock = { ms: 0 }
-    return { clock, share: createLoopShare(() => clock.ms, limits) }
+    return { clock, share: createEventLoopBudget(() => clock.ms, limits) }
   }
 
   test('as much work begins at once as fits into a burst', () => {
@@ -45,7 +45,7 @@ describe('the share of the event loop', () => {
 
   test('small mails are done here until it is spent, larger ones never', async () => {
     const { share } = open()
-    const hereOr = createHereOrInThread(share)
+    const hereOr = createMainOrThreadRunner(share)
     const done = (bytes: number) =>
       hereOr(
         new Uint8Array(bytes),
@@ -57,7 +57,7 @@ describe('the share of the event loop', () => {
   })
 
   test('work that fails is over, too', async () => {
-    const hereOr = createHereOrInThread(open().share)
+    const hereOr = createMainOrThreadRunner(open().share)
     const fail = () => Promise.reject(new Error('not readable'))
     for (let n = 0; n < 20; n += 1) await expect(hereOr(new Uint8Array(1), fail, fail)).rejects.toThrow('not readable')
     expect(

@@ -1,12 +1,16 @@
 // Proofs in threads: they come to what they come to without threads, and a thread that fails a mail makes it come again.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { authenticateMail, testSignatureChecks } from '../../../../../adapters/email/auth/authenticate.ts'
+import { authenticateMail, selfTestSignatureChecks } from '../../../../../adapters/email/auth/authenticate.ts'
 import type { MailChecks } from '../../../../../adapters/email/auth/mail-checks.ts'
 import { createResolver } from '../../../../../adapters/email/dns.ts'
 import { scanHead } from '../../../../../adapters/email/headers/scan-head.ts'
-import { findPart, openPart } from '../../../../../adapters/email/mime/files.ts'
+import { findMimePart, openMimePart } from '../../../../../adapters/email/mime/files.ts'
 import { parseMailBody } from '../../../../../adapters/email/mime/parse-body.ts'
-import { offloadFindPart, offloadMailChecks, offloadReadBody } from '../../../../../adapters/email/offload/offload.ts'
+import {
+  createOffloadedPartFinder,
+  offloadMailChecks,
+  offloadReadBody,
+} from '../../../../../adapters/email/offload/offload.ts'
 import type { Offload, OffloadFailure } from '../../../../../src/contract/channel.ts'
 import { OffloadError } from '../../../../../src/contract/index.ts'
 import { createWorkerPool, type WorkerPool } from '../../../../../src/node/worker-pool.ts'
@@ -47,7 +51,7 @@ const falseSignature = `DKIM-Signature: v=1; a=rsa-sha256; c=relaxed/relaxed; d=
 
 describe('a proof in a thread', () => {
   test('tells a true signature from a broken one', async () => {
-    await expect(testSignatureChecks(library)).resolves.toBeUndefined()
+    await expect(selfTestSignatureChecks(library)).resolves.toBeUndefined()
   })
 
   test('comes to what it comes to here, with the same questions', async () => {
@@ -132,11 +136,11 @@ describe('a file found in a thread', () => {
     const body =
       '--b\n\nSee.\n--b\nContent-Type: image/png; name=a.png\nContent-Transfer-Encoding: base64\n\nQUJD\n--b--\n'
     const { raw } = receivedMail(draftMail({ head, body }))
-    const find = offloadFindPart(pool.offload)
-    expect(await find(raw, 1, [])).toEqual(await findPart(raw, 1, []))
+    const find = createOffloadedPartFinder(pool.offload)
+    expect(await find(raw, 1, [])).toEqual(await findMimePart(raw, 1, []))
     expect(await find(raw, 1, [])).toMatchObject({ mime: 'image/png', name: 'a.png', size: 3 })
     expect(await find(raw, 2, [])).toBeUndefined()
-    const opened = await openPart(raw, 1, [], find)
+    const opened = await openMimePart(raw, 1, [], find)
     expect(await new Response(opened?.body as BodyInit).text()).toBe('ABC')
   })
 })

@@ -1,7 +1,7 @@
 // A reply as one mail: to whom it goes, what it says in both halves, what it quotes, and which files go along.
 
 import { describe, expect, test } from 'vitest'
-import { baseSubject, renderMailReply, replySubject } from '../../../../../adapters/email/render/reply.ts'
+import { renderMailReply, replySubject, subjectWithoutReplyMarks } from '../../../../../adapters/email/render/reply.ts'
 import type { NormalizedResponse } from '../../../../../src/contract/index.ts'
 import type { JsonObject } from '../../../../../src/lib/json-value.ts'
 import { question, replyOf, replyTo, storedFile, threadKey } from '../../../../doubles/mailer-deps.ts'
@@ -93,7 +93,7 @@ describe('the subject', () => {
     ['R: RIF: ciao', 'ciao'],
     ['RE：你好', '你好'],
   ])('EM-116: %j is about %j', (subject, base) => {
-    expect(baseSubject(subject)).toBe(base)
+    expect(subjectWithoutReplyMarks(subject)).toBe(base)
   })
 
   test.each([

@@ -6,7 +6,7 @@ import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ZoneLookup } from '../../../../../adapters/email/setup/check-domain.ts'
 import { emailCommands, runDomainCheck } from '../../../../../adapters/email/setup/commands.ts'
-import { channelGroup } from '../../../../../src/cli/channel-commands.ts'
+import { channelCommandGroup } from '../../../../../src/cli/channel-commands.ts'
 import { runCli } from '../../../../../src/cli/command-line.ts'
 import type { CommandContext, CommandFlags, CommandResult } from '../../../../../src/contract/index.ts'
 import { secret } from '../../../../../src/lib/secret.ts'
@@ -224,7 +224,7 @@ describe('send-test', () => {
 })
 
 describe('on the command line', () => {
-  const root = { name: 'parley', description: 'x', examples: ['x'], commands: [channelGroup(emailCommands)] }
+  const root = { name: 'parley', description: 'x', examples: ['x'], commands: [channelCommandGroup(emailCommands)] }
   const output = { out: '', err: '' }
   const real = { out: process.stdout.write, err: process.stderr.write, folder: process.env['PARLEY_DATA_DIR'] }
   const kept = (name: 'out' | 'err') => (text: string | Uint8Array) => {

@@ -1,6 +1,6 @@
 // A listener on a free port, with a door that the test answers, and addresses that it knows.
 import {
-  createOwnMailRegistry,
+  createReceivedMailRegistry,
   type OwnMail,
   type RecipientKind,
 } from '../../../../../adapters/email/ingress/received.ts'
@@ -36,7 +36,7 @@ export type SceneOptions = {
 }
 
 export async function smtpScene({ answer = () => stored, limits = {}, maxBytes = 1_000_000, tls }: SceneOptions = {}) {
-  const own = createOwnMailRegistry()
+  const own = createReceivedMailRegistry()
   const mails: ReceivedMail[] = []
   const arrivals: RawRequest[] = []
   const recipientOf = (address: string): RecipientKind => {

@@ -158,7 +158,9 @@ test('the SMTP listener lets a mail end when it stops, and takes no other', asyn
 test('fails with the code of the system where its port is taken', async () => {
   await using scene = await smtpScene()
   const { listenSmtp } = await import('../../../../../adapters/email/smtp/listen.ts')
-  const { createOwnMailRegistry: createOwnArrivals } = await import('../../../../../adapters/email/ingress/received.ts')
+  const { createReceivedMailRegistry: createOwnArrivals } = await import(
+    '../../../../../adapters/email/ingress/received.ts'
+  )
   const settings = { host: '127.0.0.1', port: scene.port, name: 'mx.agents.example' }
   const deps = { own: createOwnArrivals(), recipientOf: () => 'unknown' as const, maxBytes: 1000, now: Date.now }
   const listening = listenSmtp(settings, deps)({ receive: async () => stored }, new AbortController().signal)

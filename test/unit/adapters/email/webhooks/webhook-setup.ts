@@ -1,7 +1,7 @@
 // Posted mails: a clock, notes, a guarded fetch that records whom it was to call, and requests signed as their senders sign them.
 import { createHmac, createSign } from 'node:crypto'
 import type { IngressSettings } from '../../../../../adapters/email/config/derive-settings.ts'
-import { createOwnMailRegistry } from '../../../../../adapters/email/ingress/received.ts'
+import { createReceivedMailRegistry } from '../../../../../adapters/email/ingress/received.ts'
 import { sha256HexBytes, webhookSignedText } from '../../../../../adapters/email/webhooks/signed-webhook.ts'
 import { createRequestVerifier } from '../../../../../adapters/email/webhooks/verify-request.ts'
 import type { RawRequest } from '../../../../../src/contract/index.ts'
@@ -42,7 +42,7 @@ export function hookScene(changes: Partial<IngressSettings> = {}, fetch: typeof 
     },
   }
   const notes = memoryNotes(() => now)
-  const own = createOwnMailRegistry()
+  const own = createReceivedMailRegistry()
   const deps = { hmac: webHmac(), ttlStore: notes, now: () => now, fetch, guardedFetch, own }
   return {
     hopOf: createRequestVerifier({ ...settings, ...changes }, deps),

@@ -1,7 +1,7 @@
 // Installing into workspaces: the browser's way there and back, and everything that must not become an installation.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { serveInstall } from '../../../../../adapters/slack/oauth/installations.ts'
+import { createInstallHandler } from '../../../../../adapters/slack/oauth/installations.ts'
 import type { TtlStore } from '../../../../../src/contract/index.ts'
 import { secret } from '../../../../../src/lib/secret.ts'
 import type { Fault } from '../../../../../src/testing/scripted-server.ts'
@@ -37,7 +37,7 @@ const settings = () => ({
   apiUrl: slack.apiUrl,
 })
 const serve = (at: TtlStore = notes) =>
-  serveInstall(settings(), { fetch, now: () => now, installations, ttlStore: at, say: slackSay })
+  createInstallHandler(settings(), { fetch, now: () => now, installations, ttlStore: at, say: slackSay })
 
 type Begun = { readonly state: string; readonly cookie: string; readonly location: URL; readonly setCookie: string }
 

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { DeliveryResult } from '../../../../../src/contract/index.ts'
 import type { JsonObject } from '../../../../../src/lib/json-value.ts'
 import { createAttempt, createTextReply } from '../../../../../src/testing/adapter-contract-outbound.ts'
-import { type AdapterFixtures, adapterFor } from '../../../../../src/testing/adapter-fixtures.ts'
+import { type AdapterFixtures, createAdapterFromFixtures } from '../../../../../src/testing/adapter-fixtures.ts'
 import type { Fault } from '../../../../../src/testing/scripted-server.ts'
 import {
   apiFault,
@@ -19,7 +19,7 @@ import { fixtures } from '../../../../fixtures/telegram/index.ts'
 const kit: AdapterFixtures = fixtures
 const token = testBotToken
 const render = (text: string, to: JsonObject = { chat_id: '5' }) =>
-  adapterFor(kit)
+  createAdapterFromFixtures(kit)
     .render(createTextReply(text), to)
     .map(({ call }) => call as { method: string; payload: Payload })
 
@@ -34,8 +34,8 @@ const spans = (text: string) =>
   )
 
 describe('commands in words', () => {
-  const coded = (reply: Parameters<ReturnType<typeof adapterFor>['render']>[0]) =>
-    adapterFor(kit)
+  const coded = (reply: Parameters<ReturnType<typeof createAdapterFromFixtures>['render']>[0]) =>
+    createAdapterFromFixtures(kit)
       .render(reply, { chat_id: '5' })
       .map(({ call }) => call as { payload: Payload })
       .flatMap(({ payload }) =>
@@ -112,7 +112,7 @@ describe('rendering', () => {
   test('Markdown goes out as entities, pictures as links, and a name that may be called stays live', () => {
     const content = '## Hi @ann\n\n- **a** `b`\n- [c](https://e.com/x) ![d](https://e.com/y)\n\n@bob'
     const reply = createTextReply('', { parts: [{ kind: 'text', mime: 'text/markdown', content }] })
-    const calls = adapterFor(kit).render(reply, { chat_id: '5' }, new Set(['@ann']))
+    const calls = createAdapterFromFixtures(kit).render(reply, { chat_id: '5' }, new Set(['@ann']))
     expect(calls.map(({ call }) => call)).toEqual([
       {
         method: 'sendMessage',
@@ -158,7 +158,7 @@ describe('delivering', () => {
     await api.close()
   })
 
-  const adapter = () => adapterFor(kit, api.apiRoot)
+  const adapter = () => createAdapterFromFixtures(kit, api.apiRoot)
   const send = (fault?: Fault, text = 'hello'): Promise<DeliveryResult> => {
     if (fault !== undefined) api.failNext('sendMessage', fault)
     return adapter().deliver(render(text)[0] as JsonObject, createAttempt(1))
@@ -223,7 +223,10 @@ describe('delivering', () => {
   test('a refused connection is a retry, for nothing was sent', async () => {
     const closed = await startTelegramApi()
     await closed.close()
-    const outcome = await adapterFor(kit, closed.apiRoot).deliver(render('hello')[0] as JsonObject, createAttempt(1))
+    const outcome = await createAdapterFromFixtures(kit, closed.apiRoot).deliver(
+      render('hello')[0] as JsonObject,
+      createAttempt(1),
+    )
     expect(outcome).toEqual({ kind: 'retry', reason: 'telegram_unreachable' })
   })
 
@@ -267,7 +270,12 @@ describe('delivering', () => {
   test('T68 no outcome shows the token', async () => {
     const outcomes: DeliveryResult[] = []
     for (const [, fault] of cases) outcomes.push(await send(fault))
-    outcomes.push(await adapterFor(kit, 'http://127.0.0.1:9').deliver(render('x')[0] as JsonObject, createAttempt(1)))
+    outcomes.push(
+      await createAdapterFromFixtures(kit, 'http://127.0.0.1:9').deliver(
+        render('x')[0] as JsonObject,
+        createAttempt(1),
+      ),
+    )
     const shown = [JSON.stringify(outcomes), inspect(outcomes, { depth: 10, showHidden: true }), inspect(adapter())]
     for (const text of shown) expect(text).not.toContain(token.split(':')[1])
   })
