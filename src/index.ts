@@ -55,7 +55,7 @@ export {
 export { type AttachmentSettings, s3, supabase } from './config/attachments.ts'
 export { defineConfig, type ParleyConfig } from './config.ts'
 // What an agent reads and writes, and the contract of adapters (CONTRIBUTING.md, "Add a channel").
-export type { OptionalVerbs, ReceiveResult } from './contract/adapter.ts'
+export type { NormalizeResult, OptionalVerbs } from './contract/adapter.ts'
 export type { Bearer, CallerContext } from './contract/caller.ts'
 export { type PresenceUpdate, type RecipientCapabilities, type Starter, writeCommand } from './contract/capabilities.ts'
 export type {

@@ -281,7 +281,7 @@ function createAppDeps(
     gateway,
     agents: config.agents,
     db: deps.db,
-    desk: createSessionTakeover(deps),
+    takeover: createSessionTakeover(deps),
     explain: (id, connection) => explainById({ db: deps.db, agents, rejections, channels }, id, connection),
     rejections,
     meter: deps.meter,

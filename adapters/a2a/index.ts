@@ -120,7 +120,7 @@ function createA2a(settings: A2aSettings, deps: ChannelDeps): Adapter {
     channel: 'a2a',
     capabilities: a2aCapabilities(callTimeoutMs),
     endpoints: paths.map((path) => ({ path, answer: 'serve' })),
-    verify: (arrival) => verifyA2a(callers, arrival, hub),
+    verify: (rawRequest) => verifyA2a(callers, rawRequest, hub),
     normalize: normalizeA2a,
     render: renderA2a,
     deliver: (call, attempt) =>

@@ -140,7 +140,7 @@ function a2aChannelContext(
 /** The same for a send that came by the gateway's webhook route, where no caller waits for a task. */
 export function normalizeA2a(
   { bytes, caller }: A2aPayload,
-  arrival: RawRequest,
+  rawRequest: RawRequest,
   connection: Connection,
 ): readonly InboundEvent[] {
   const facts = { subject: caller.subject }
@@ -169,7 +169,7 @@ export function normalizeA2a(
       forwarded,
       relay,
       chain: chain.chain,
-      receivedAt: arrival.receivedAt,
+      receivedAt: rawRequest.receivedAt,
       agent: caller.bearer?.agent ?? connection.agent,
       isNamed: false,
       semanticId: messageId,
@@ -188,8 +188,8 @@ export function normalizeA2a(
 
 type CallerContext = { readonly connection: Connection; readonly recipient: string; readonly receivedAt: string }
 
-function callerSender({ kind, bearer, subject }: A2aCaller, scene: CallerContext): Sender {
-  const { connection, recipient, receivedAt: issuedAt } = scene
+function callerSender({ kind, bearer, subject }: A2aCaller, context: CallerContext): Sender {
+  const { connection, recipient, receivedAt: issuedAt } = context
   const bound = { issuer: connection.domain, recipient, issuedAt, subject }
   const address = formatAddress({ local: callerName(kind, bearer), domain: `a2a.${connection.domain}` })
   if (bearer !== undefined) {

@@ -84,14 +84,14 @@ const anonymousSubject = 'a2a:anonymous'
 
 export async function verifyA2a(
   callers: CallerVerifier,
-  arrival: RawRequest,
+  rawRequest: RawRequest,
   to: Called,
 ): Promise<VerifyResult<A2aPayload>> {
-  const result = await verifyCaller(callers, arrival, to)
+  const result = await verifyCaller(callers, rawRequest, to)
   if (result.kind === 'rejected') return result
-  if (matchJsonMediaType(arrival.headers['content-type']) === undefined)
+  if (matchJsonMediaType(rawRequest.headers['content-type']) === undefined)
     return { kind: 'rejected', reason: 'malformed_request' }
-  return { kind: 'genuine', payload: { bytes: arrival.bytes, caller: result.caller } }
+  return { kind: 'genuine', payload: { bytes: rawRequest.bytes, caller: result.caller } }
 }
 
 // Media types: of the request, of the answer it wants, and of parts against what an agent takes.

@@ -151,9 +151,10 @@ function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Ad
     capabilities: activityPubCapabilities(callTimeoutMs, settings),
     endpoints: servedPaths.map((path) => ({ path, answer: 'serve' })),
     notice: startupNotice(places, agents()),
-    verify: (arrival) => verifyActivity({ ...knowing, gate, pace }, arrival),
-    payloadOf: (arrival, kept) => readStoredPayload({ ...knowing, acceptsProofs }, arrival, kept),
-    normalize: (payload, arrival, connection) => normalizeActivity(getLocalAgents(), payload, arrival, connection),
+    verify: (rawRequest) => verifyActivity({ ...knowing, gate, pace }, rawRequest),
+    payloadOf: (rawRequest, kept) => readStoredPayload({ ...knowing, acceptsProofs }, rawRequest, kept),
+    normalize: (payload, rawRequest, connection) =>
+      normalizeActivity(getLocalAgents(), payload, rawRequest, connection),
     render: (reply, to, mayNotify) => renderActivityPub(rendering, reply, to, mayNotify),
     deliver: deliverUnlessBlocked({ closedRooms: deps.closedRooms, blocks }, deliverActivityPub(sending)),
     limitedBy: recipientHost,

@@ -47,8 +47,8 @@ export type ServerPace = {
 /** As others understand it: there is nothing to deliver again. */
 const taken: VerifyResult<never> = { kind: 'handshake', answer: { status: 202 } }
 
-export async function verifyActivity(deps: VerifyDeps, arrival: RawRequest): Promise<VerifyResult<ActivityPayload>> {
-  const opened = await deps.gate.open(arrival)
+export async function verifyActivity(deps: VerifyDeps, rawRequest: RawRequest): Promise<VerifyResult<ActivityPayload>> {
+  const opened = await deps.gate.open(rawRequest)
   if (opened.kind === 'departed') {
     const { activity } = opened
     return (await isActorGone(deps, activity)) ? { kind: 'genuine', payload: { kind: 'departed', activity } } : taken
@@ -76,10 +76,10 @@ async function verifyActivityPayload(
 /** The same for what was kept. */
 export async function readStoredPayload(
   deps: KnownFactsDeps & ReverifyDeps,
-  arrival: RawRequest,
+  rawRequest: RawRequest,
   kept: StoredEventFacts,
 ): Promise<ActivityPayload | undefined> {
-  const gated = await reverifyStoredActivity(deps, arrival, kept)
+  const gated = await reverifyStoredActivity(deps, rawRequest, kept)
   if (gated === undefined) return undefined
   const passed = await verifyAnnounce(deps, gated)
   // It is not delivered again: it stays as it was kept, and the operator can resubmit it later.

@@ -68,7 +68,7 @@ function createAgui(
       { path: `${runPath}s`, answer: 'watch', describe: [{ ...describedRun, id: 'runAgentByOtherName' }] },
     ],
     screenHeaders: (head) => screenAguiHeaders(deps, head),
-    verify: (arrival) => verifyAgui(deps, arrival),
+    verify: (rawRequest) => verifyAgui(deps, rawRequest),
     payloadOf: readStoredRunPayload,
     normalize: normalizeAgui,
     render: renderAgui,

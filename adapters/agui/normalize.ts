@@ -48,14 +48,14 @@ export function readStoredRunPayload({ bytes }: RawRequest, kept: StoredEventFac
 
 export function normalizeAgui(
   payload: AguiPayload,
-  arrival: RawRequest,
+  rawRequest: RawRequest,
   connection: Connection,
 ): readonly InboundEvent[] {
   const json = parseBoundedJson(payload.bytes)
   const value = json.ok ? json.value : undefined
   try {
     if (!json.ok) throw new UnparsableEventError(json.reason)
-    return normalizeRunRequest(payload, value, arrival, connection)
+    return normalizeRunRequest(payload, value, rawRequest, connection)
   } catch (error) {
     if (!(error instanceof UnparsableEventError)) throw error
     throw new UnparsableEventError(error.reason, { ...unreadableRequestDetails(payload, value), ...error.facts })
@@ -65,7 +65,7 @@ export function normalizeAgui(
 function normalizeRunRequest(
   payload: AguiPayload,
   value: unknown,
-  arrival: RawRequest,
+  rawRequest: RawRequest,
   connection: Connection,
 ): readonly InboundEvent[] {
   const { chain } = payload
@@ -73,7 +73,7 @@ function normalizeRunRequest(
     throw new UnparsableEventError('invalid_agent_caller_context', { remedy: chain.remedy, isFinal: true })
   const parsed = runRequestSchema.safeParse(value)
   if (!parsed.success) throw unreadableRequestError(parsed.error, invalidFieldReason(parsed.error.issues[0]?.path[0]))
-  const runContext = { payload, request: parsed.data, raw: value, arrival, connection, chain }
+  const runContext = { payload, request: parsed.data, raw: value, rawRequest, connection, chain }
   const decisions = resumeToDecisionCommands(parsed.data)
   return (decisions.length === 0 ? [readRunInput(parsed.data)] : decisions).map((said) =>
     runRequestToInboundEvent(runContext, said),
@@ -84,13 +84,13 @@ type RunContext = {
   readonly payload: AguiPayload
   readonly request: RunRequest
   readonly raw: unknown
-  readonly arrival: RawRequest
+  readonly rawRequest: RawRequest
   readonly connection: Connection
   readonly chain: Extract<AguiPayload['chain'], { kind: 'read' }>
 }
 
 function runRequestToInboundEvent(
-  { payload, request, raw, arrival, connection, chain }: RunContext,
+  { payload, request, raw, rawRequest, connection, chain }: RunContext,
   said: Said,
 ): InboundEvent {
   const { bearer } = payload
@@ -103,7 +103,7 @@ function runRequestToInboundEvent(
       id,
       thread_id: threadId,
       ...(said.parent === undefined ? {} : { in_reply_to: said.parent }),
-      sender: aguiSender(payload, arrival, connection),
+      sender: aguiSender(payload, rawRequest, connection),
       recipient: agentAddress(connection),
       parts: [...parts],
       recipient_capabilities: {
@@ -111,7 +111,7 @@ function runRequestToInboundEvent(
         ...(agentChain === undefined ? {} : { agent_chain: agentChain }),
       },
       received_via: 'agui',
-      received_at: arrival.receivedAt,
+      received_at: rawRequest.receivedAt,
       raw,
       channel: {
         ...runChannelContext(connection, request, { ...said, sender: aguiSenderName(payload) }),
@@ -261,13 +261,13 @@ function trailingUserMessages({ messages }: RunRequest): readonly UserMessage[] 
   })
 }
 
-function aguiSender(payload: AguiPayload, arrival: RawRequest, connection: Connection): Sender {
+function aguiSender(payload: AguiPayload, rawRequest: RawRequest, connection: Connection): Sender {
   const { bearer, guest } = payload
   const { domain } = connection
   const recipient = agentAddress(connection)
   const address = formatAddress({ local: aguiSenderName(payload), domain: `agui.${domain}` })
   if (bearer === undefined) {
-    const bound = { issuer: domain, recipient, issuedAt: arrival.receivedAt, subject: aguiSubject(payload) }
+    const bound = { issuer: domain, recipient, issuedAt: rawRequest.receivedAt, subject: aguiSubject(payload) }
     if (guest !== undefined) {
       // What is proven is no more than that the thread was known: the weakest class there is.
       const evidence = mintEvidence({ ...bound, method: 'urn:gw:auth:agui-guest:v0.1', assurance: 'delegated' })
@@ -278,7 +278,7 @@ function aguiSender(payload: AguiPayload, arrival: RawRequest, connection: Conne
   }
   const auth_method = `bearer-${bearer.issuerClaims?.kind ?? 'token'}`
   const method = `urn:gw:auth:${auth_method}:v0.1`
-  const facts = bearerEvidenceFacts(bearer, { domain, receivedAt: arrival.receivedAt })
+  const facts = bearerEvidenceFacts(bearer, { domain, receivedAt: rawRequest.receivedAt })
   const evidence = mintEvidence({ ...facts, recipient, method })
   return verifiedSender([evidence], { address, auth_method, key_id: bearer.tokenId })
 }

@@ -25,18 +25,18 @@ export type VerifyDeps = {
 
 export async function verifyAgui(
   { callers, tasks, agent, url }: VerifyDeps,
-  arrival: RawRequest,
+  rawRequest: RawRequest,
 ): Promise<VerifyResult<AguiPayload>> {
   const audiences = url === undefined ? [] : [url]
-  const from = await callers.identify(arrival.headers, agent, { scope: runScope, audiences })
+  const from = await callers.identify(rawRequest.headers, agent, { scope: runScope, audiences })
   if (from.kind === 'rejected') return from
-  if (from.bearer === undefined && arrival.from === 'remote') return rejectWithoutToken(callers, url)
+  if (from.bearer === undefined && rawRequest.from === 'remote') return rejectWithoutToken(callers, url)
   // A page can send any other type without asking, so this is a guard and not pedantry.
-  if (!jsonType.test(arrival.headers['content-type'] ?? '')) return { kind: 'rejected', reason: 'malformed_request' }
+  if (!jsonType.test(rawRequest.headers['content-type'] ?? '')) return { kind: 'rejected', reason: 'malformed_request' }
   const guest =
-    from.bearer === undefined && arrival.from === 'guest' ? await computeGuestSubject(arrival.bytes) : undefined
-  const payload = { ...toRunPayload(arrival, from), ...(guest === undefined ? {} : { guest }) }
-  const { bytes, headers } = arrival
+    from.bearer === undefined && rawRequest.from === 'guest' ? await computeGuestSubject(rawRequest.bytes) : undefined
+  const payload = { ...toRunPayload(rawRequest, from), ...(guest === undefined ? {} : { guest }) }
+  const { bytes, headers } = rawRequest
   const subject = aguiSubject(payload)
   const asked = { agent: from.bearer?.agent ?? agent, subject, bytes, accept: headers['accept'] ?? '' }
   const passage = await checkOpenInterrupts(tasks, asked)

@@ -180,9 +180,9 @@ function createEmail(given: EmailSettings, deps: EmailDeps): Adapter {
     ...emailStartNotice(settings, { ...deps, host: connection.domain }),
     ...(deciding === undefined ? {} : { endpoints: decisionEndpoints(deciding), serve: serveDecision(deciding) }),
     screenHeaders: (head) => screenRequestHeaders(ingressSettings(settings), head),
-    verify: (arrival) => verifyMail(verifying, arrival),
-    normalize: (mail, arrival, at) =>
-      normalizeMail({ addresses: listOwnAddresses(), addressDomains: settings.addressDomains }, mail, arrival, at),
+    verify: (rawRequest) => verifyMail(verifying, rawRequest),
+    normalize: (mail, rawRequest, at) =>
+      normalizeMail({ addresses: listOwnAddresses(), addressDomains: settings.addressDomains }, mail, rawRequest, at),
     render: (reply, to, mayNotify) =>
       renderMailReply(
         deps.say,

@@ -23,7 +23,7 @@ export type RequestResult =
   | { readonly kind: 'mail'; readonly mail: ReceivedMail }
 
 export type VerifyDeps = {
-  readonly hopOf: (arrival: RawRequest) => Promise<RequestResult>
+  readonly hopOf: (rawRequest: RawRequest) => Promise<RequestResult>
   readonly scanHead: (raw: Uint8Array) => MailHead
   readonly proveMail: (mail: ReceivedMail, head: MailHead) => Promise<MailProof | MailRefusal>
   /** `uncounted`: fields of the head that say nothing about how the body is read. */
@@ -44,8 +44,8 @@ export type VerifyDeps = {
 
 const maxRecipients = 100
 
-export async function verifyMail(deps: VerifyDeps, arrival: RawRequest): Promise<VerifyResult<VerifiedMail>> {
-  const hop = await deps.hopOf(arrival)
+export async function verifyMail(deps: VerifyDeps, rawRequest: RawRequest): Promise<VerifyResult<VerifiedMail>> {
+  const hop = await deps.hopOf(rawRequest)
   if (hop.kind !== 'mail') return hop
   const { mail } = hop
   const head = deps.scanHead(mail.raw)
@@ -55,7 +55,7 @@ export async function verifyMail(deps: VerifyDeps, arrival: RawRequest): Promise
       ? { kind: 'later', reason: given.reason }
       : { kind: 'rejected_event', reason: given.reason, remedy: given.remedy, ...deliveryId }
   if (mail.envelope.rcptTo.length > maxRecipients) return refusalToVerifyResult(tooMany)
-  const proof = await authenticateSender(deps, arrival, mail, head)
+  const proof = await authenticateSender(deps, rawRequest, mail, head)
   if ('kind' in proof) return refusalToVerifyResult(proof)
   if (proof.standing === 'spoofed') return refusalToVerifyResult(spoofed)
   const body = await deps.readBody(mail.raw, head, listUnprovenContentFields(proof))
@@ -90,7 +90,7 @@ const nothingProven: MailProof = {
 
 async function authenticateSender(
   deps: VerifyDeps,
-  arrival: RawRequest,
+  rawRequest: RawRequest,
   mail: ReceivedMail,
   head: MailHead,
 ): Promise<MailProof | MailRefusal> {
@@ -101,7 +101,7 @@ async function authenticateSender(
   if (
     deps.trustLoopback &&
     mail.way === 'smtp' &&
-    arrival.from !== 'remote' &&
+    rawRequest.from !== 'remote' &&
     head.from !== undefined &&
     head.faults.length === 0
   )

@@ -106,15 +106,15 @@ function createSlack(settings: SlackSettings, deps: SpeakingDeps<typeof slackSen
     capabilities: slackCapabilities(settings),
     ...(settings.appToken === undefined ? { notice: webhookNotice(deps) } : {}),
     screenHeaders: (head) => screenSlackHeaders(deps.now, head),
-    async verify(arrival) {
+    async verify(rawRequest) {
       // What came over the socket that our own token opened needs no signature.
-      const isOwn = appToken !== undefined && own.has(arrival)
+      const isOwn = appToken !== undefined && own.has(rawRequest)
       const result = isOwn
-        ? ({ kind: 'genuine', payload: readSlackBody(arrival.bytes) } as const)
-        : await verifySlack(deps, settings.signingSecret, arrival)
+        ? ({ kind: 'genuine', payload: readSlackBody(rawRequest.bytes) } as const)
+        : await verifySlack(deps, settings.signingSecret, rawRequest)
       if (result.kind !== 'genuine') return result
       const { payload } = result
-      const signature = isOwn ? undefined : arrival.headers['x-slack-signature']
+      const signature = isOwn ? undefined : rawRequest.headers['x-slack-signature']
       if (payload.kind !== 'read') return { kind: 'genuine', payload: { payload, signature, botUserId: undefined } }
       await accounts.note?.(app, payload.value)
       const known = await readStoredEventContext(deps.ttlStore, app, origins, payload.value)
@@ -122,8 +122,8 @@ function createSlack(settings: SlackSettings, deps: SpeakingDeps<typeof slackSen
       const botUserId = account === undefined ? undefined : await learn(account)
       return { kind: 'genuine', payload: { payload, signature, botUserId, ...known } }
     },
-    payloadOf: (arrival: RawRequest) => ({ payload: readSlackBody(arrival.bytes), botUserId: undefined }),
-    normalize({ payload, botUserId, signature, ...told }, arrival, connection) {
+    payloadOf: (rawRequest: RawRequest) => ({ payload: readSlackBody(rawRequest.bytes), botUserId: undefined }),
+    normalize({ payload, botUserId, signature, ...told }, rawRequest, connection) {
       // A signature brings in one request, whatever became of it: an eavesdropper cannot use it again while it is fresh. Slack
       // signs its own retries anew, or repeats what was never stored.
       const key = `slack:${connection.id}:${signature}`
@@ -131,7 +131,7 @@ function createSlack(settings: SlackSettings, deps: SpeakingDeps<typeof slackSen
       if (payload.kind === 'unreadable') throw new UnparsableEventError(payload.reason, once)
       const known = botUserId === undefined ? app : { ...app, botUserId }
       try {
-        return [{ ...normalizeSlack({ app: known, arrival, connection, ...told }, payload.value), ...once }]
+        return [{ ...normalizeSlack({ app: known, rawRequest, connection, ...told }, payload.value), ...once }]
       } catch (error) {
         throw error instanceof UnparsableEventError
           ? new UnparsableEventError(error.reason, { ...error.facts, ...once })

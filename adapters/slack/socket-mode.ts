@@ -171,16 +171,16 @@ async function sleepUntilEnded(ms: number, ended: Promise<void>): Promise<void> 
 // contain, header or body, makes it one of them.
 
 type SocketRequests = {
-  readonly add: (arrival: RawRequest) => RawRequest
-  readonly has: (arrival: RawRequest) => boolean
+  readonly add: (rawRequest: RawRequest) => RawRequest
+  readonly has: (rawRequest: RawRequest) => boolean
 }
 
 export function createSocketRequestRegistry(): SocketRequests {
   const own = new WeakSet<Uint8Array>()
   return {
-    add(arrival) {
-      own.add(arrival.bytes)
-      return arrival
+    add(rawRequest) {
+      own.add(rawRequest.bytes)
+      return rawRequest
     },
     has: ({ bytes }) => own.has(bytes),
   }

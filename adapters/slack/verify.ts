@@ -44,14 +44,15 @@ type VerifyDeps = Pick<ChannelDeps, 'hmac' | 'now'>
 export async function verifySlack(
   deps: VerifyDeps,
   secrets: readonly Secret[],
-  arrival: RawRequest,
+  rawRequest: RawRequest,
 ): Promise<VerifyResult<SlackPayload>> {
-  const type = slackRequestMediaType(arrival)
-  if (type === formType && isCertificateCheck(arrival)) return { kind: 'handshake', answer: { status: 200, body: '' } }
-  const refusal = await checkSlackSignature(deps, secrets, arrival)
+  const type = slackRequestMediaType(rawRequest)
+  if (type === formType && isCertificateCheck(rawRequest))
+    return { kind: 'handshake', answer: { status: 200, body: '' } }
+  const refusal = await checkSlackSignature(deps, secrets, rawRequest)
   if (refusal !== undefined) return refusal
   if (type !== jsonType && type !== formType) return { kind: 'rejected', reason: 'malformed_request' }
-  const payload = readSlackBody(arrival.bytes)
+  const payload = readSlackBody(rawRequest.bytes)
   if (payload.kind === 'read' && payload.value['type'] === 'url_verification')
     return answerUrlVerification(payload.value)
   return { kind: 'genuine', payload }

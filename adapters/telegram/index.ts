@@ -98,13 +98,13 @@ function createTelegram(settings: TelegramSettings, deps: SpeakingDeps<typeof te
       commandForm: { prefix: '/', joint: '_' },
     },
     screenHeaders: (head) => rejectWrongSecretHeader(secrets, head),
-    async verify(arrival) {
-      const result = verifyTelegram(secrets, arrival)
+    async verify(rawRequest) {
+      const result = verifyTelegram(secrets, rawRequest)
       if (result.kind === 'genuine') await name.learn()
       return result
     },
-    payloadOf: (arrival) => arrival.bytes,
-    normalize: (payload, arrival, connection) => normalizeTelegram(getBotFacts(), payload, arrival, connection),
+    payloadOf: (rawRequest) => rawRequest.bytes,
+    normalize: (payload, rawRequest, connection) => normalizeTelegram(getBotFacts(), payload, rawRequest, connection),
     render: (reply, to, mayNotify, hasLive) => render(deps.say, reply, to, mayNotify, hasLive, settings.richMessages),
     deliver: deliverTelegram(settings, deps, pace),
     withLine: appendLineToText,

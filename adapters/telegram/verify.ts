@@ -6,8 +6,8 @@ import { equalInConstantTime, type Secret } from '../../src/lib/index.ts'
 export const secretHeader = 'x-telegram-bot-api-secret-token'
 
 /** Telegram signs nothing: the header authenticates the delivery, so the payload stays bytes until it is right. */
-export function verifyTelegram(secrets: readonly Secret[], arrival: RawRequest): VerifyResult<Uint8Array> {
-  return rejectWrongSecretHeader(secrets, arrival) ?? { kind: 'genuine', payload: arrival.bytes }
+export function verifyTelegram(secrets: readonly Secret[], rawRequest: RawRequest): VerifyResult<Uint8Array> {
+  return rejectWrongSecretHeader(secrets, rawRequest) ?? { kind: 'genuine', payload: rawRequest.bytes }
 }
 
 export function rejectWrongSecretHeader(

@@ -110,12 +110,12 @@ export function createModelRun(options: NamedOptions, servers: readonly McpServe
     const buildResumeState = () => () => (point === undefined ? {} : serializeSuspendedRun(point, start))
     // A form takes no tools, also none that a caller offers.
     const staging = createPausedCallStaging(equipped.tools, context, buildResumeState)
-    const desk = form
+    const tools = form
       ? undefined
       : createRunTools(equipped, start, context, { ...staging, ...answeredCallOfResume(start) })
-    const report = reportClientTools(start.clientTools, desk)
+    const report = reportClientTools(start.clientTools, tools)
     if (report !== undefined) context.reportClientTools(report)
-    const request = modelRunRequest(options, start, desk)
+    const request = modelRunRequest(options, start, tools)
     const result = await runLoop(request.messages, {
       model: form === undefined ? model : requireStructuredAnswer(model, form),
       keepTurn: journalModelTurns(context, form === undefined ? context.show : undefined),
@@ -124,7 +124,7 @@ export function createModelRun(options: NamedOptions, servers: readonly McpServe
       maxTurns: request.max_turns,
       ...declaredLoopOptions(options, speakers, context.report),
       onException: (error) => context.report(error),
-      ...toolLoopOptions(desk),
+      ...toolLoopOptions(tools),
       ...sharedBudgetOptions(context, equipped),
       ...systemPrompt(options, context),
       context: request.runtime_context,
@@ -193,9 +193,9 @@ function systemPrompt({ instructions }: ModelAgentOptions, { agents }: SignalCon
   return system === '' ? {} : { system }
 }
 
-function modelRunRequest({ maxTurns }: ModelAgentOptions, { lines }: Start, desk: RunTools | undefined) {
+function modelRunRequest({ maxTurns }: ModelAgentOptions, { lines }: Start, tools: RunTools | undefined) {
   const limit = maxTurns === undefined ? {} : { max_turns: maxTurns }
-  return conversationRequest({ messages: lines, runtime_context: desk?.context ?? {}, ...limit })
+  return conversationRequest({ messages: lines, runtime_context: tools?.context ?? {}, ...limit })
 }
 
 /** What the developer declared for the loop itself. */
@@ -249,10 +249,10 @@ function summarizeWithSpeakerNames(summarize: Summarizer, { isRoom, mark: readMa
 }
 
 /** Its tools, and what watches over their use. */
-function toolLoopOptions(desk: RunTools | undefined): Partial<LoopOptions> {
-  if (desk === undefined) return {}
-  const guards = { spinGuard: createRepeatedCallGuard(desk), failureGuard: createRepeatedFailureGuard(desk) }
-  return { tools: desk.desk, completionGate: createCompletionGate(desk.rules), ...guards }
+function toolLoopOptions(tools: RunTools | undefined): Partial<LoopOptions> {
+  if (tools === undefined) return {}
+  const guards = { spinGuard: createRepeatedCallGuard(tools), failureGuard: createRepeatedFailureGuard(tools) }
+  return { tools: tools.toolRunner, completionGate: createCompletionGate(tools.rules), ...guards }
 }
 
 /** A turn is claimed and ended by its lane; here the run only asks whether it was stopped. */

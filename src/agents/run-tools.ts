@@ -28,7 +28,7 @@ import { createResultTruncator } from './tools/tool-result.ts'
 import { createToolRunner, type EffectContext, type Runnable, type ToolRunnerDeps } from './tools/tool-runner.ts'
 
 export type RunTools = Pick<ToolCatalog, 'find'> & {
-  readonly desk: ToolRunner
+  readonly toolRunner: ToolRunner
   readonly context: Fields
   readonly rules: readonly GateRule[]
 }
@@ -61,7 +61,7 @@ export function createRunTools(
   const inSteps = new Set(tools.filter((tool) => tool.isSteps).map((tool) => tool.declaration.name))
   const asking = new Set(tools.filter((tool) => tool.approval !== undefined).map((tool) => tool.declaration.name))
   const journaled = createJournaledToolExecution(context)
-  const desk = createToolRunner({
+  const toolRunner = createToolRunner({
     defaultTimeoutMs,
     catalog,
     executors: toolExecutors(tools),
@@ -87,7 +87,7 @@ export function createRunTools(
     onException: (error, name, hide) => context.report(error, { source: 'tool', name, hide }),
     onMediatorException: (error) => context.report(error, { source: 'mediator' }),
   })
-  return { desk, find: catalog.find, context: facts, rules }
+  return { toolRunner, find: catalog.find, context: facts, rules }
 }
 
 /** A check of the host's that breaks is a no, and its error is the operator's to see. */
@@ -126,7 +126,7 @@ function markSensitiveResults(policy: unknown): (tool: ToolDeclaration) => ToolD
 /** What became of the tools a caller offers; undefined: it need not be told anything. */
 export function reportClientTools(
   clientTools: readonly unknown[],
-  desk: RunTools | undefined,
+  tools: RunTools | undefined,
 ): ClientToolReport | undefined {
   const left_out: { name: string; reason: string; remedy: string }[] = []
   const renamed: { name: string; as: string }[] = []
@@ -136,9 +136,9 @@ export function reportClientTools(
     const own = typeof declared_name === 'string' ? declared_name.slice(0, 128) : ''
     const isTwice = seen.has(own)
     seen.add(own)
-    if (isTwice || desk?.find(String(name)) === undefined) {
+    if (isTwice || tools?.find(String(name)) === undefined) {
       const why =
-        desk === undefined ? leftOut.no_tools : isTwice ? leftOut.duplicate : toolRejectionReason(String(name), desk)
+        tools === undefined ? leftOut.no_tools : isTwice ? leftOut.duplicate : toolRejectionReason(String(name), tools)
       left_out.push({ name: own, ...why })
     } else if (name !== own && name !== `client/${own}`) renamed.push({ name: own, as: String(name) })
   }
@@ -158,8 +158,8 @@ const leftOut = {
   },
 } as const
 
-function toolRejectionReason(name: string, { desk }: RunTools) {
-  return desk.rejected.some((rejected) => rejected.name === name) ? leftOut.invalid : leftOut.not_allowed
+function toolRejectionReason(name: string, { toolRunner }: RunTools) {
+  return toolRunner.rejected.some((rejected) => rejected.name === name) ? leftOut.invalid : leftOut.not_allowed
 }
 
 /** By tool and arguments and not by call id: providers number their calls anew in every answer. */

@@ -21,7 +21,7 @@ export type ApiCaller = {
   readonly principal: string
 }
 
-export type CallerVerdict =
+export type CallerIdentification =
   | { readonly kind: 'admitted'; readonly caller: ApiCaller }
   | {
       readonly kind: 'rejected'
@@ -40,12 +40,12 @@ export type CallerRequest = Pick<RawRequest, 'headers' | 'receivedAt' | 'from'>
 export type CallerMessageResult =
   | { readonly kind: 'read'; readonly at: GatewayConnection; readonly arrived: InboundMessage }
   | { readonly kind: 'unreadable'; readonly reason: string; readonly remedy: string | undefined }
-  | Extract<CallerVerdict, { kind: 'rejected' | 'absent' }>
+  | Extract<CallerIdentification, { kind: 'rejected' | 'absent' }>
 
 export interface ApiCallers {
   /** Rejected by its headers alone, before anything of a body is read. */
-  screen(request: CallerRequest): Extract<CallerVerdict, { kind: 'rejected' }> | undefined
-  identify(request: CallerRequest): Promise<CallerVerdict>
+  screen(request: CallerRequest): Extract<CallerIdentification, { kind: 'rejected' }> | undefined
+  identify(request: CallerRequest): Promise<CallerIdentification>
   introduce(request: CallerRequest, body: JsonObject): Promise<CallerMessageResult>
 }
 
@@ -118,7 +118,7 @@ async function admitApiCaller(
   at: GatewayConnection,
   { message, agent }: InboundMessage,
   subject: string,
-): Promise<CallerVerdict> {
+): Promise<CallerIdentification> {
   const access = await readCallerAccess(deps.db, message.sender, at.key)
   const { raw: _raw, ...stored } = message
   const row: WaitingMessage = {

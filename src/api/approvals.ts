@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { requireResolvedAction } from '../agents/approvals/approval-messages.ts'
 import { pendingActionStatuses, readDecision } from '../agents/approvals/pending-action.ts'
 import { describeApprovers } from '../agents/approvals/terms.ts'
-import type { ActionLine, Verdict } from '../db/pending-actions.ts'
+import type { ActionLine, StoredDecision } from '../db/pending-actions.ts'
 import {
   countPendingActions,
   getPendingAction,
@@ -76,13 +76,13 @@ const getApprovalDecider = ({ deps, context }: Pick<OperationRequest, 'deps' | '
 
 async function decidePendingAction(
   request: Pick<OperationRequest<'/:id', Record<never, never>>, 'deps' | 'context' | 'params'>,
-  verdict: Verdict,
+  decision: StoredDecision,
 ) {
   const { deps, context, params } = request
-  const resolution = await resolvePendingAction(deps.gateway.db, params.id, verdict, getApprovalDecider(request))
+  const resolution = await resolvePendingAction(deps.gateway.db, params.id, decision, getApprovalDecider(request))
   if (resolution.kind === 'refused') {
     const attempt = { action: 'approval.resolve', outcome: 'refused', objectId: params.id }
-    await auditCallerAction(deps, context, { ...attempt, code: resolution.reason, detail: { wanted: verdict.status } })
+    await auditCallerAction(deps, context, { ...attempt, code: resolution.reason, detail: { wanted: decision.status } })
   }
   const { action, isDuplicate } = requireResolvedAction(resolution)
   deps.wake()

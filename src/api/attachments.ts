@@ -252,26 +252,26 @@ async function receiveFileForm(
   { at, subject }: ApiCaller,
   reader: ReadableStreamDefaultReader<Uint8Array> | undefined,
 ): Promise<Response> {
-  const { service: desk } = deps.files
+  const { service: attachments } = deps.files
   const boundary = formBoundary(context.req.header('content-type'))
   if (boundary === undefined || reader === undefined) return answerToResponse(unsupportedTypeAnswer())
-  if (Number(context.req.header('content-length') ?? 0) > desk.maxBytes + formBytes)
-    return answerToResponse(fileRefusedAnswer({ code: 'SU_TOO_LARGE', remedy: '' }, desk.maxBytes))
+  if (Number(context.req.header('content-length') ?? 0) > attachments.maxBytes + formBytes)
+    return answerToResponse(fileRefusedAnswer({ code: 'SU_TOO_LARGE', remedy: '' }, attachments.maxBytes))
   // It is known whose it is, and it flows into the store: nothing of it is held.
   deps.bodyTaken?.(context)
   const { receivedVia } = at.adapter.capabilities
   const { outcome, isInOrder } = await receiveUpload(
-    { store: desk.store, principal: subject, receivedVia },
+    { store: attachments.store, principal: subject, receivedVia },
     reader,
     boundary,
   )
-  if (outcome.kind === 'refused') return answerToResponse(fileRefusedAnswer(outcome, desk.maxBytes))
+  if (outcome.kind === 'refused') return answerToResponse(fileRefusedAnswer(outcome, attachments.maxBytes))
   const { descriptor } = outcome
   if (!isInOrder) {
-    await desk.remove(descriptor.id, subject)
+    await attachments.remove(descriptor.id, subject)
     throw new GatewayError('bad_request', `the form does not end after its file; ${fieldsFirstRemedy}`)
   }
-  const { url } = await desk.handle(descriptor, { principal: subject, kind: 'person' })
+  const { url } = await attachments.handle(descriptor, { principal: subject, kind: 'person' })
   const { bucket, path, mimeType } = descriptor
   return answerToResponse(createdAnswer({ bucket, path, mime_type: mimeType, url }))
 }

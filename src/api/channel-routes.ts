@@ -115,19 +115,19 @@ function describeUndocumentedEndpoint(channel: string, method: 'get' | 'post', p
 }
 
 async function receiveWebhook(deps: AppDeps, at: GatewayConnection, context: Context): Promise<TransportAnswer> {
-  const arrival = await readRawRequest(deps, at, context)
-  return 'status' in arrival ? arrival : answerWebhook(deps, at, arrival)
+  const rawRequest = await readRawRequest(deps, at, context)
+  return 'status' in rawRequest ? rawRequest : answerWebhook(deps, at, rawRequest)
 }
 
 async function receiveAndAwaitTurnResult(deps: AppDeps, at: GatewayConnection, context: Context): Promise<Response> {
-  const arrival = await readRawRequest(deps, at, context)
-  if ('status' in arrival) return answerToResponse(arrival)
-  const received = await receiveRawRequest(deps, at, arrival)
+  const rawRequest = await readRawRequest(deps, at, context)
+  if ('status' in rawRequest) return answerToResponse(rawRequest)
+  const received = await receiveRawRequest(deps, at, rawRequest)
   deps.bodyTaken?.(context)
   const refusal = waitingCallerRefusalAnswer(received)
   if (refusal !== undefined || received.kind !== 'stored') return answerToResponse(refusal ?? webhookAnswer(received))
   const first = received.acceptances[0]
-  const { bytes, headers } = arrival
+  const { bytes, headers } = rawRequest
   const keepStreamOpen = (until: Promise<void>): void => deps.keepOpen?.(until)
   const stream = first && (await at.adapter.follow?.({ acceptance: first, bytes, headers, keepOpen: keepStreamOpen }))
   if (stream !== undefined) return stream
@@ -184,8 +184,8 @@ function createServeContext(deps: AppDeps, at: GatewayConnection, context: Conte
       deps.bodyTaken?.(context)
       return acceptances
     },
-    async receive(arrival) {
-      const answer = await deliverInbound(deps, at, arrival)
+    async receive(rawRequest) {
+      const answer = await deliverInbound(deps, at, rawRequest)
       deps.bodyTaken?.(context)
       if (deps.failpoint !== undefined) await deps.failpoint('before:answer')
       return answer

@@ -30,7 +30,7 @@ export type AppDeps = {
   readonly db: Db
   /** How often callers of the API may ask. Without it: as often as they like. */
   readonly limits?: ApiLimits
-  readonly desk: SessionTakeover
+  readonly takeover: SessionTakeover
   /** What became of whatever goes by this id, on any connection or on the given one. */
   readonly explain: (id: string, connection?: string) => Promise<ExplainResult>
   readonly tokens: TokenStore

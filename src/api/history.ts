@@ -157,8 +157,8 @@ async function messagesWithParts(
   const known = new Map(found.map((each) => [each.id, each]))
   return Promise.all(
     turns.map(async ({ id, role, parts, line }) => {
-      const shelf = { files, caller, known, waits: line.waits ?? [] }
-      const content = await Promise.all(parts.map((part) => toContentParts(shelf, part)))
+      const fileContext = { files, caller, known, waits: line.waits ?? [] }
+      const content = await Promise.all(parts.map((part) => toContentParts(fileContext, part)))
       return { id, role, content: content.flat(), ...toToolCalls(line, parts) }
     }),
   )
@@ -171,14 +171,16 @@ type FileContext = {
   readonly waits: readonly ThreadWait[]
 }
 
-async function toContentParts(shelf: FileContext, part: Part): Promise<readonly ContentPart[]> {
+async function toContentParts(fileContext: FileContext, part: Part): Promise<readonly ContentPart[]> {
   if (!isKnownPart(part)) return []
   switch (part.kind) {
     case 'text': {
       // A function asks in words of its own: the command that decides stands in them.
-      const asked = shelf.waits.find(({ id }) => part.content.includes(`/approve ${approvalCode(id)}`))
+      const asked = fileContext.waits.find(({ id }) => part.content.includes(`/approve ${approvalCode(id)}`))
       const policy = asked && { kind: 'approval_required', message: part.content, action_id: asked.id }
-      return [{ type: 'text', text: part.content, ...(policy && { policy: policyWithWaitState(policy, shelf.waits) }) }]
+      return [
+        { type: 'text', text: part.content, ...(policy && { policy: policyWithWaitState(policy, fileContext.waits) }) },
+      ]
     }
     case 'link': {
       const { kind: _kind, ...link } = part
@@ -186,9 +188,9 @@ async function toContentParts(shelf: FileContext, part: Part): Promise<readonly 
     }
     case 'file':
     case 'artifact':
-      return [await fileContentPart(shelf, part)]
+      return [await fileContentPart(fileContext, part)]
     case 'policy':
-      return [{ type: 'text', text: part.policy.message, policy: policyWithWaitState(part.policy, shelf.waits) }]
+      return [{ type: 'text', text: part.policy.message, policy: policyWithWaitState(part.policy, fileContext.waits) }]
     case 'tool_call':
       return []
     default:

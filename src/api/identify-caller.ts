@@ -1,7 +1,7 @@
 // Identifies the caller of an API route, or gives the answer that rejects them: the same words as for a message.
 import type { Context } from 'hono'
 import { GatewayError } from '../lib/errors.ts'
-import type { ApiCaller, CallerRequest, CallerVerdict } from './api-callers.ts'
+import type { ApiCaller, CallerIdentification, CallerRequest } from './api-callers.ts'
 import type { AppDeps } from './deps.ts'
 import { answerToResponse, webhookAnswer } from './http-answers.ts'
 
@@ -17,13 +17,13 @@ export function getApiCaller(context: Context): ApiCaller {
 }
 
 export async function identifyApiCaller(deps: Deps, context: Context): Promise<ApiCaller | Response> {
-  const verdict = await identifyCallerOnce(deps, context)
-  switch (verdict.kind) {
+  const identification = await identifyCallerOnce(deps, context)
+  switch (identification.kind) {
     case 'admitted':
-      context.set(callerKey, verdict.caller)
-      return verdict.caller
+      context.set(callerKey, identification.caller)
+      return identification.caller
     case 'rejected':
-      return rejectApiCaller(deps, context, verdict)
+      return rejectApiCaller(deps, context, identification)
     case 'refused':
       throw new GatewayError('forbidden', 'you may not write to this agent; ask the operator of this gateway')
     case 'absent':
@@ -31,24 +31,24 @@ export async function identifyApiCaller(deps: Deps, context: Context): Promise<A
   }
 }
 
-const verdictKey = 'api-caller'
+const identificationKey = 'api-caller'
 
 /** Asked once per request, however many look at it. */
 export async function identifyCallerOnce(
   deps: Pick<Deps, 'callers' | 'headersOf' | 'sourceOf' | 'now'>,
   context: Context,
-): Promise<CallerVerdict> {
-  const known = context.get(verdictKey) as CallerVerdict | undefined
-  const verdict = known ?? (await deps.callers.identify(toCallerRequest(deps, context)))
-  context.set(verdictKey, verdict)
-  return verdict
+): Promise<CallerIdentification> {
+  const known = context.get(identificationKey) as CallerIdentification | undefined
+  const identification = known ?? (await deps.callers.identify(toCallerRequest(deps, context)))
+  context.set(identificationKey, identification)
+  return identification
 }
 
 /** Nothing of theirs is kept but that they were there. */
 export function rejectApiCaller(
   deps: Deps,
   context: Context,
-  { connection, ...rejected }: Extract<CallerVerdict, { kind: 'rejected' }>,
+  { connection, ...rejected }: Extract<CallerIdentification, { kind: 'rejected' }>,
 ): Response {
   const { reason } = rejected
   const trace = deps.newTrace()

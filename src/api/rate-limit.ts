@@ -46,8 +46,8 @@ export function createRateLimitMiddleware(deps: Deps): MiddlewareHandler | undef
 async function findLimitedPrincipal(deps: Deps, context: Context): Promise<string | undefined> {
   // Guests are counted together: each thread they name makes them another caller.
   if (deps.sourceOf(context) === 'guest' && context.req.header('authorization') === undefined) return 'gw:guest'
-  const verdict = await identifyCallerOnce(deps, context)
-  if (verdict.kind === 'admitted') return verdict.caller.principal
+  const identification = await identifyCallerOnce(deps, context)
+  if (identification.kind === 'admitted') return identification.caller.principal
   const known = context.req.header('authorization') === undefined ? undefined : await readTokenCaller(deps, context)
   return known?.kind === 'owner' ? known.principal : undefined
 }

@@ -206,7 +206,7 @@ export const takeovers = defineResource({
         const session = await findSession(deps.db, readSessionScope(context), params.id)
         if (session === undefined) throw sessionNotFound()
         const by = getAdmittedCaller(context).kind === 'operator' ? actorName(context) : 'owner'
-        const lines = await deps.desk.exportTranscript(session.id, by)
+        const lines = await deps.takeover.exportTranscript(session.id, by)
         if (format === 'markdown') return { session, markdown: transcriptMarkdown(session, lines) }
         return { session, messages: lines.map(transcriptLineView) }
       },
@@ -219,7 +219,7 @@ export const takeovers = defineResource({
       output: doneSchema,
       problems: [403, 404, 409],
       async handle({ deps, context, params }) {
-        await deps.desk.takeOver(params.id, actorName(context))
+        await deps.takeover.takeOver(params.id, actorName(context))
         deps.wake()
         return done
       },
@@ -232,7 +232,7 @@ export const takeovers = defineResource({
       output: doneSchema,
       problems: [403, 404, 409],
       async handle({ deps, context, params }) {
-        await deps.desk.giveBack(params.id)
+        await deps.takeover.giveBack(params.id)
         await auditCallerAction(deps, context, { action: 'session.give_back', outcome: 'done', objectId: params.id })
         deps.wake()
         return done
@@ -259,7 +259,7 @@ export const takeovers = defineResource({
       output: doneSchema,
       problems: [403, 404, 409],
       async handle({ deps, context, params, body: { text } }) {
-        await deps.desk.say(params.id, cleanText(text))
+        await deps.takeover.say(params.id, cleanText(text))
         await auditCallerAction(deps, context, { action: 'session.say', outcome: 'done', objectId: params.id })
         deps.wake()
         return done

@@ -44,9 +44,9 @@ export function screenWebhookHeaders(
 export async function answerWebhook(
   deps: WebhookReceiveDeps,
   at: GatewayConnection,
-  arrival: RawRequest,
+  rawRequest: RawRequest,
 ): Promise<TransportAnswer> {
-  const received = await receiveRawRequest(deps, at, arrival)
+  const received = await receiveRawRequest(deps, at, rawRequest)
   if (deps.failpoint !== undefined) await deps.failpoint('before:answer')
   return acknowledgementAnswer(at, received)
 }
@@ -61,12 +61,12 @@ export function acknowledgementAnswer({ adapter }: GatewayConnection, received: 
 export async function receiveRawRequest(
   deps: Pick<AppDeps, 'gateway' | 'rejections'>,
   at: GatewayConnection,
-  arrival: RawRequest,
+  rawRequest: RawRequest,
 ): Promise<ReceiveResult> {
-  const received = await deps.gateway.receive(at, arrival)
+  const received = await deps.gateway.receive(at, rawRequest)
   if (received.kind === 'rejected' || received.kind === 'limited' || received.kind === 'spent') {
     const { reason, trace } = received
-    const { receivedAt, from, bytes } = arrival
+    const { receivedAt, from, bytes } = rawRequest
     const rejection = { at: receivedAt, connection: at.key, isLocal: from !== 'remote', bytes: bytes.byteLength }
     deps.rejections.add({ ...rejection, reason, trace })
   }
@@ -91,10 +91,10 @@ export function errorToAnswer(deps: Pick<AppDeps, 'log' | 'newTrace'>, error: un
 export async function deliverInbound(
   deps: Pick<AppDeps, 'gateway' | 'rejections'>,
   at: GatewayConnection,
-  arrival: RawRequest,
+  rawRequest: RawRequest,
 ): Promise<ReceiveResult> {
   try {
-    return await receiveRawRequest(deps, at, arrival)
+    return await receiveRawRequest(deps, at, rawRequest)
   } catch (error) {
     if (isGatewayError(error, 'storage_refused_row')) return { kind: 'unreadable', reason: error.code, acceptances: [] }
     return { kind: 'later', reason: isGatewayError(error) ? error.code : 'internal' }

@@ -124,7 +124,7 @@ function replayReportText({
   connection,
   agent,
 }: Omit<ReplayReport, 'fixture'>): string {
-  const verdict =
+  const decision =
     today.outcome === 'stopped'
       ? 'Stopped: the agent wants to do something that is not in the journal; it was not done.'
       : isSame
@@ -137,7 +137,7 @@ function replayReportText({
     ...formatNamesLine('would run', steps.wouldRun),
     ...formatNamesLine('in the journal, not asked for today', steps.unused),
     '',
-    verdict,
+    decision,
     ...(isSame ? [] : diff.map(printableLine)),
   ]
   return lines.join('\n')

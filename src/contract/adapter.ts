@@ -26,7 +26,7 @@ import type { NormalizedResponse } from './response.ts'
 import type { AcceptResult, DeliveryResult, LookupResult, TransportAnswer, VerifyResult } from './results.ts'
 
 /** Verify and normalize together: a verdict, and for a verified event what it says. */
-export type ReceiveResult =
+export type NormalizeResult =
   | Exclude<VerifyResult<never>, { kind: 'genuine' }>
   | { readonly kind: 'read'; readonly events: readonly InboundEvent[] }
   | ({ readonly kind: 'unreadable'; readonly reason: string } & UnparsableEventFacts)
@@ -168,17 +168,17 @@ export interface AdapterDefinition<Payload, Call extends JsonObject> extends Opt
   readonly isLocalOnly?: boolean
   readonly screenHeaders?: ScreenHeaders
   /** Whether the platform sent this. Nothing of the body counts before the signature does, the test of an endpoint included. */
-  verify(arrival: RawRequest): Promise<VerifyResult<Payload>>
+  verify(rawRequest: RawRequest): Promise<VerifyResult<Payload>>
   /**
    * The payload of an inbound event that was verified when it came; without it a rejected event cannot be replayed. Undefined where
    * what is kept does not say who sent it: no sender is guessed.
    */
-  payloadOf?(arrival: RawRequest, kept: StoredEventFacts): MaybePayload<Payload>
+  payloadOf?(rawRequest: RawRequest, kept: StoredEventFacts): MaybePayload<Payload>
   /**
    * What a verified payload says: messages and ignored events. Pure: no network, no clock. What it throws is kept as dead and answered
    * 200, so that the platform does not send it for ever: an `UnparsableEventError` by its code, anything else as `normalize_failed`.
    */
-  normalize(payload: Payload, arrival: RawRequest, connection: Connection): readonly InboundEvent[]
+  normalize(payload: Payload, rawRequest: RawRequest, connection: Connection): readonly InboundEvent[]
   /**
    * A reply as calls, in their order; none where there is nothing to say. Pure. `to`: `InboundMessage.replyTo`, as it was stored.
    * `mayNotify`: names as written, in small letters, that may reach whom they name; any other must notify no person.
@@ -209,10 +209,10 @@ export interface Adapter extends OptionalVerbs {
   readonly notice?: string
   readonly isLocalOnly?: boolean
   readonly screenHeaders?: ScreenHeaders
-  receive(arrival: RawRequest, connection: Connection): Promise<ReceiveResult>
+  receive(rawRequest: RawRequest, connection: Connection): Promise<NormalizeResult>
   /** Reads what was kept of an earlier, verified event. Never called with anything from outside. */
   readonly reread:
-    | ((arrival: RawRequest, connection: Connection, kept: StoredEventFacts) => Promise<ReceiveResult | undefined>)
+    | ((rawRequest: RawRequest, connection: Connection, kept: StoredEventFacts) => Promise<NormalizeResult | undefined>)
     | undefined
   render(
     reply: NormalizedResponse,
@@ -230,9 +230,11 @@ export function defineAdapter<Payload, Call extends JsonObject>(definition: Adap
   return {
     ...definition,
     endpoints: definition.endpoints ?? [],
-    async receive(arrival, connection) {
-      const verdict = await definition.verify(arrival)
-      return verdict.kind === 'genuine' ? normalizePayload(definition, verdict.payload, arrival, connection) : verdict
+    async receive(rawRequest, connection) {
+      const verdict = await definition.verify(rawRequest)
+      return verdict.kind === 'genuine'
+        ? normalizePayload(definition, verdict.payload, rawRequest, connection)
+        : verdict
     },
     reread: payloadOf === undefined ? undefined : createRereadMethod(definition, payloadOf),
     render: (reply, to, mayNotify = new Set(), hasLive = false) => definition.render(reply, to, mayNotify, hasLive),
@@ -246,11 +248,11 @@ export function defineAdapter<Payload, Call extends JsonObject>(definition: Adap
 function normalizePayload<Payload>(
   definition: Pick<AdapterDefinition<Payload, never>, 'normalize'>,
   payload: Payload,
-  arrival: RawRequest,
+  rawRequest: RawRequest,
   connection: Connection,
-): ReceiveResult {
+): NormalizeResult {
   try {
-    return { kind: 'read', events: definition.normalize(payload, arrival, connection) }
+    return { kind: 'read', events: definition.normalize(payload, rawRequest, connection) }
   } catch (error) {
     if (!(error instanceof UnparsableEventError)) return { kind: 'unreadable', reason: 'normalize_failed' }
     return { kind: 'unreadable', reason: error.reason, ...error.facts }
@@ -259,11 +261,11 @@ function normalizePayload<Payload>(
 
 function createRereadMethod<Payload>(
   definition: Pick<AdapterDefinition<Payload, never>, 'normalize'>,
-  payloadOf: (arrival: RawRequest, kept: StoredEventFacts) => MaybePayload<Payload>,
+  payloadOf: (rawRequest: RawRequest, kept: StoredEventFacts) => MaybePayload<Payload>,
 ): NonNullable<Adapter['reread']> {
-  return async (arrival, connection, kept) => {
-    const payload = await payloadOf(arrival, kept)
-    return payload === undefined ? undefined : normalizePayload(definition, payload, arrival, connection)
+  return async (rawRequest, connection, kept) => {
+    const payload = await payloadOf(rawRequest, kept)
+    return payload === undefined ? undefined : normalizePayload(definition, payload, rawRequest, connection)
   }
 }
 
@@ -287,7 +289,7 @@ export class UnparsableEventError extends Error {
   readonly facts: UnparsableEventFacts
 
   constructor(reason: string, facts: UnparsableEventFacts = {}) {
-    super(`arrival cannot be read: ${reason}`)
+    super(`rawRequest cannot be read: ${reason}`)
     this.name = 'UnparsableEventError'
     this.reason = reason
     this.facts = facts

@@ -50,7 +50,7 @@ export interface ServeContext {
   /** Accepts what the adapter has verified and read: stored in one commit when this resolves. */
   accept(messages: readonly InboundMessage[]): Promise<readonly AcceptResult[]>
   /** Verify, normalize and accept, as for a webhook: for a request whose body is an inbound event. Resolves when what was taken is committed. */
-  receive(arrival: RawRequest): Promise<ReceiveResult>
+  receive(rawRequest: RawRequest): Promise<ReceiveResult>
   /** A rejected caller gets a trace id to ask by; nothing else of theirs is kept. */
   logRejection(reason: RejectReason): string
   /** Something broke: it is written down, and the caller is given a trace id to ask by and nothing else. */
@@ -72,7 +72,7 @@ export type FollowRequest = {
 /** What a listener is given. */
 export interface IngressContext {
   /** Verify, normalize and accept. Resolves when what was taken is committed; a fault on our side is `later`. */
-  receive(arrival: RawRequest): Promise<ReceiveResult>
+  receive(rawRequest: RawRequest): Promise<ReceiveResult>
 }
 
 /** A listener that is open. `address`: where, as people write it. */

@@ -51,7 +51,7 @@ export function createAccountDeletionErasure(
     namesOf: async () => [deletion.subject],
     ...createPersonErasureSteps(database, tenant, anAddress, () => whom),
     eraseStrays: (_names, after) => eraseStrays(whom, after),
-    eraseOverheard: () => one<PartialErasedCounts>(eraseLeaverAmbient, whom),
+    eraseAmbientContext: () => one<PartialErasedCounts>(eraseLeaverAmbient, whom),
     erasePairings: () => one<PartialErasedCounts>(leavePairings, whom),
     eraseAttachments: () => one<PartialErasedCounts>(leaveAttachments, whom, eraseBatchSize),
     eraseWritten: () => one<PartialErasedCounts>(leaveWritten, whom),

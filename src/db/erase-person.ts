@@ -70,7 +70,7 @@ export interface EraseStore {
   eraseTurns(names: readonly string[], conversation: string): Promise<PartialErasedCounts>
   /** Nothing removed: something new has come meanwhile. */
   leave(names: readonly string[], conversation: string): Promise<PartialErasedCounts>
-  eraseOverheard(names: readonly string[]): Promise<PartialErasedCounts>
+  eraseAmbientContext(names: readonly string[]): Promise<PartialErasedCounts>
   erasePairings(names: readonly string[]): Promise<PartialErasedCounts>
   eraseReceipts(names: readonly string[], after: string | null): Promise<ReceiptPage>
   countReceipts(names: readonly string[], after: string | null): Promise<ReceiptPage>
@@ -192,7 +192,7 @@ export function createEraseStore(database: Database, tenant: string): EraseStore
     countReceipts: async (names, after) =>
       toReceiptPage(await one<Page>(countReceiptPage, storableJson(names), after, pageRows)),
     ...createPersonErasureSteps(database, tenant, aPerson, storableJson),
-    eraseOverheard: (names) => one<PartialErasedCounts>(erasePersonAmbient, storableJson(names)),
+    eraseAmbientContext: (names) => one<PartialErasedCounts>(erasePersonAmbient, storableJson(names)),
     erasePairings: (names) => one<PartialErasedCounts>(erasePersonPairings, storableJson(names)),
     eraseAttachments: (names) => one<PartialErasedCounts>(erasePersonAttachments, storableJson(names), eraseBatchSize),
     eraseWritten: (names) => one<PartialErasedCounts>(erasePersonRecords, storableJson(names)),

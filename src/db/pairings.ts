@@ -126,8 +126,8 @@ export function rejectPairing(
   return decidePairingByCode(db, code, ['rejected', name, subject, isBlocked ? 'deny' : null, null])
 }
 
-async function decidePairingByCode(db: Db, code: string, verdict: readonly Param[]): Promise<PairingDecision> {
-  const params = [db.tenant, code, ...verdict, db.newId()]
+async function decidePairingByCode(db: Db, code: string, decision: readonly Param[]): Promise<PairingDecision> {
+  const params = [db.tenant, code, ...decision, db.newId()]
   const [decided] = await db.query<PairingLine>(decidePairing, params)
   const pairing = decided ?? (await findPairing(db, code))
   if (pairing === undefined) return { kind: 'unknown' }

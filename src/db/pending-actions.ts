@@ -49,7 +49,7 @@ export type Resolver = {
   readonly scope: ActionScope
 }
 
-export type Verdict = {
+export type StoredDecision = {
   readonly status: ApprovalDecision | 'deleted'
   /** Decide only if the action still has this hash. */
   readonly hash?: string
@@ -126,11 +126,11 @@ export async function countPendingActions(
 export async function resolvePendingAction(
   db: Db,
   id: string,
-  verdict: Verdict,
+  decision: StoredDecision,
   resolver: Resolver,
 ): Promise<Resolution> {
   const { name, isOperator, scope, role = null, assurance = null, isInChat = false } = resolver
-  const { status, hash, ...told } = verdict
+  const { status, hash, ...told } = decision
   const isOutside = isOperator && !isInChat
   const more = isOutside ? { by: 'an operator', ...told } : told
   const params = [id, status, name, isOperator, hash ?? null, storableJson(more)]
@@ -143,7 +143,7 @@ export async function resolvePendingAction(
     isOutside,
   ])
   if (row !== undefined) return { kind: 'resolved', action: rowToPendingAction(row), isDuplicate: false }
-  return refusedOrRepeatedResolution(await readActionRow(db, scope, id), verdict, resolver)
+  return refusedOrRepeatedResolution(await readActionRow(db, scope, id), decision, resolver)
 }
 
 export async function loadPendingAction(db: Db, tenant: string, id: string): Promise<StoredAction | undefined> {
@@ -166,14 +166,14 @@ function rowToPendingAction({ isOverdue: _, resolvers, ...line }: Row): ActionLi
 }
 
 /** Why nothing was decided; or it was, before, by the same person and alike. */
-function refusedOrRepeatedResolution(row: Row | undefined, verdict: Verdict, { name }: Resolver): Resolution {
+function refusedOrRepeatedResolution(row: Row | undefined, decision: StoredDecision, { name }: Resolver): Resolution {
   if (row === undefined) return { kind: 'refused', reason: 'not_found', action: null }
   const action = rowToPendingAction(row)
-  if (row.status === verdict.status && row.resolver === name) return { kind: 'resolved', action, isDuplicate: true }
-  return { kind: 'refused', reason: findResolutionRefusal(row, verdict), action }
+  if (row.status === decision.status && row.resolver === name) return { kind: 'resolved', action, isDuplicate: true }
+  return { kind: 'refused', reason: findResolutionRefusal(row, decision), action }
 }
 
-function findResolutionRefusal(row: Row, { hash }: Verdict): RefusedResolution {
+function findResolutionRefusal(row: Row, { hash }: StoredDecision): RefusedResolution {
   if (row.status === 'expired') return 'expired'
   if (row.status !== 'pending') return 'already_resolved'
   // No other decision was made: the remaining conditions are the clock, what was shown, and who may decide.

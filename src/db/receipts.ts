@@ -142,7 +142,7 @@ type Receipt = {
 }
 
 /** received = answered + merged + refused + dead + inFlight; ignored events and redeliveries stand outside. */
-type BooksLine = {
+type LedgerLine = {
   readonly tenant: string
   readonly connection: string
   readonly received: number
@@ -186,8 +186,8 @@ export async function findReceipt(db: Db, inboxId: string): Promise<Receipt | un
   return (await db.query<Receipt>(findReceiptSql, [inboxId, db.tenant]))[0]
 }
 
-export function listMessageCountsByConnection(db: Db): Promise<readonly BooksLine[]> {
-  return db.query<BooksLine>(readBooks, [db.tenant])
+export function listMessageCountsByConnection(db: Db): Promise<readonly LedgerLine[]> {
+  return db.query<LedgerLine>(readLedgerLines, [db.tenant])
 }
 
 export function listEndedMessages(
@@ -282,7 +282,7 @@ from inbox x left join turns t on t.id = x.turn_id where x.id = $1 and ${unindex
 )
 
 /** $1 tenant. */
-const readBooks = nameStatement(
+const readLedgerLines = nameStatement(
   'read_ledger',
   `
 select tenant, connection, received, answered, merged, refused, dead, in_flight as "inFlight", ignored,

@@ -180,10 +180,10 @@ async function saveResealedRow(
 
 const sealedForm = /^v1\.[0-9a-f]{8}\./
 
-type Means = { readonly seal: Seal; readonly current: string; readonly place: string }
+type ResealDeps = { readonly seal: Seal; readonly current: string; readonly place: string }
 
 /** Undefined: there is a text in it that no key of ours opens. The very same value: nothing in it is older. */
-async function resealSecretsInValue(value: unknown, { seal, current, place }: Means): Promise<unknown> {
+async function resealSecretsInValue(value: unknown, { seal, current, place }: ResealDeps): Promise<unknown> {
   let isChanged = false
   const resealSecret = async (sealed: string): Promise<string> => {
     if (sealed.startsWith(`v1.${current}.`)) return sealed

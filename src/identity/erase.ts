@@ -63,7 +63,7 @@ export async function erasePerson({ store, monotonicMs }: EraseDeps, wish: Erase
   // Before their conversations: an operator who approves them meanwhile would bring what was held back into one that is gone.
   if (from === null) addToTotal(await store.erasePairings(names))
   // The same for a person who asks the agent meanwhile, in a room whose ambient context holds their words.
-  if (from === null) addToTotal(await store.eraseOverheard(names))
+  if (from === null) addToTotal(await store.eraseAmbientContext(names))
   do {
     place = await eraseNextPart(store, names, place, addToTotal)
   } while (place !== null && monotonicMs() - startedAt < budgetMs)
@@ -110,7 +110,7 @@ async function eraseNextPart(
   // For a person without a conversation the step that does this was not reached.
   if (isStray) add(await store.erasePairings(names))
   await eraseUntilEmpty(add, () => store.eraseAttachments(names))
-  add(await store.eraseOverheard(names))
+  add(await store.eraseAmbientContext(names))
   add(await store.eraseWritten(names))
   return null
 }

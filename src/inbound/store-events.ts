@@ -1,7 +1,7 @@
 // Stores one inbound event: everything that came in it is committed together.
 
 import type { Agent } from '../agents/define-agent.ts'
-import type { ReceiveResult } from '../contract/adapter.ts'
+import type { NormalizeResult } from '../contract/adapter.ts'
 import {
   type IgnoredEvent,
   type InboundEvent,
@@ -274,8 +274,8 @@ function isEmptyMessage({ parts, channel }: NormalizedMessage): boolean {
 
 // Rejected and unparsable events: what is kept of an event that became no message, so that none vanishes.
 
-export type Unreadable = Extract<ReceiveResult, { kind: 'unreadable' }>
-type RejectedEvent = Extract<ReceiveResult, { kind: 'rejected_event' }>
+export type Unreadable = Extract<NormalizeResult, { kind: 'unreadable' }>
+type RejectedEvent = Extract<NormalizeResult, { kind: 'rejected_event' }>
 
 /** Nothing authenticated vanishes: what will never be taken can be asked about, and is never replayed. */
 export async function storeRejectedEvent(

@@ -1,6 +1,6 @@
 // The adapter kit: the clauses every channel keeps, as plain functions that declare tests.
 import * as fc from 'fast-check'
-import type { OptionalVerbs, ReceiveResult } from '../contract/adapter.ts'
+import type { NormalizeResult, OptionalVerbs } from '../contract/adapter.ts'
 import type { OnceClaim } from '../contract/inbound-event.ts'
 import {
   type Adapter,
@@ -128,15 +128,15 @@ function absentVerbClauses(fixtures: AdapterFixtures): ReadonlySet<Clause> {
 function declareVerifyClauses(fixtures: AdapterFixtures, clause: DeclareClause): void {
   const { now } = fixtures
   const firstPayloadBytes = () => jsonToBytes(fixtures.captured[0]?.payload)
-  clause('verify: accepts a genuine arrival', async () => {
+  clause('verify: accepts a genuine rawRequest', async () => {
     expect(await receiveRequest(fixtures, await fixtures.sign(firstPayloadBytes()))).toMatchObject({ kind: 'read' })
   })
   clause('verify: rejects one changed byte', async () => {
-    const arrival = await fixtures.sign(firstPayloadBytes())
-    for (const at of [0, arrival.bytes.length >> 1, arrival.bytes.length - 1]) {
-      const bytes = arrival.bytes.slice()
+    const rawRequest = await fixtures.sign(firstPayloadBytes())
+    for (const at of [0, rawRequest.bytes.length >> 1, rawRequest.bytes.length - 1]) {
+      const bytes = rawRequest.bytes.slice()
       bytes[at] = (bytes[at] ?? 0) ^ 1
-      expect(await receiveRequest(fixtures, { ...arrival, bytes })).toMatchObject({ kind: 'rejected' })
+      expect(await receiveRequest(fixtures, { ...rawRequest, bytes })).toMatchObject({ kind: 'rejected' })
     }
   })
   clause('verify: rejects a wrong key', async () => {
@@ -146,11 +146,11 @@ function declareVerifyClauses(fixtures: AdapterFixtures, clause: DeclareClause):
   })
   clause('verify: rejects a missing credential header', async () => {
     expect(fixtures.credentialHeaders, 'credentialHeaders in the fixtures').not.toEqual([])
-    const arrival = await fixtures.sign(firstPayloadBytes())
+    const rawRequest = await fixtures.sign(firstPayloadBytes())
     for (const header of fixtures.credentialHeaders) {
-      const { [header]: removed, ...headers } = arrival.headers
+      const { [header]: removed, ...headers } = rawRequest.headers
       expect(removed).toBeDefined()
-      expect(await receiveRequest(fixtures, { ...arrival, headers })).toMatchObject({ kind: 'rejected' })
+      expect(await receiveRequest(fixtures, { ...rawRequest, headers })).toMatchObject({ kind: 'rejected' })
     }
   })
   clause('verify: rejects an old timestamp', async () => {
@@ -171,7 +171,7 @@ function declareVerifyClauses(fixtures: AdapterFixtures, clause: DeclareClause):
     const forged = await receiveRequest(fixtures, await fixtures.sign(bytes, { key: 'wrong' }))
     expect(forged, 'a handshake that is signed with a wrong key').toMatchObject({ kind: 'rejected' })
   })
-  clause('verify: never normalizes a rejected arrival', async () => {
+  clause('verify: never normalizes a rejected rawRequest', async () => {
     const notJson = new TextEncoder().encode('{"not json')
     expect(await receiveRequest(fixtures, await fixtures.sign(notJson, { key: 'wrong' }))).toMatchObject({
       kind: 'rejected',
@@ -232,7 +232,7 @@ function declareNormalizeClauses(fixtures: AdapterFixtures, clause: DeclareClaus
   })
   clause('normalize: every message passes validation', async () => {
     for (const { name, payload } of captured) {
-      for (const arrived of filterMessageArrivals(await receiveSignedPayload(fixtures, payload))) {
+      for (const arrived of filterMessages(await receiveSignedPayload(fixtures, payload))) {
         expect(validateInbound(fixtures, arrived), name).toMatchObject({
           ok: true,
           warnings: [],
@@ -257,7 +257,7 @@ function declareNormalizeClauses(fixtures: AdapterFixtures, clause: DeclareClaus
         expect(['read', 'unreadable', 'handshake', 'rejected_event']).toContain(reception.kind)
         if (reception.kind === 'unreadable') expect(reception.reason).not.toBe('normalize_failed')
         if (reception.kind !== 'read') return
-        for (const arrived of filterMessageArrivals(reception.events)) {
+        for (const arrived of filterMessages(reception.events)) {
           expect(validateInbound(fixtures, arrived)).toMatchObject({ ok: true })
         }
       }),
@@ -266,7 +266,7 @@ function declareNormalizeClauses(fixtures: AdapterFixtures, clause: DeclareClaus
   })
   clause('normalize: a redelivery yields the same key, two messages yield two', async () => {
     const listMessageKeys = async (index: number) =>
-      filterMessageArrivals(await receiveSignedPayload(fixtures, captured[index]?.payload)).map(messageDedupeKey)
+      filterMessages(await receiveSignedPayload(fixtures, captured[index]?.payload)).map(messageDedupeKey)
     expect(await listMessageKeys(0)).toEqual(await listMessageKeys(0))
     expect(await listMessageKeys(0)).toHaveLength(1)
     expect(await listMessageKeys(1)).toHaveLength(1)
@@ -274,8 +274,8 @@ function declareNormalizeClauses(fixtures: AdapterFixtures, clause: DeclareClaus
   })
   clause('normalize: a proof that counts once is named after the channel and the same in every delivery', async () => {
     for (const { name, payload } of captured) {
-      const arrival = await fixtures.sign(jsonToBytes(payload))
-      const receiveOnceClaims = async () => listOnceClaims(await receiveRequest(fixtures, arrival))
+      const rawRequest = await fixtures.sign(jsonToBytes(payload))
+      const receiveOnceClaims = async () => listOnceClaims(await receiveRequest(fixtures, rawRequest))
       const claims = await receiveOnceClaims()
       expect(await receiveOnceClaims(), name).toEqual(claims)
       for (const { key, forMs } of claims) {
@@ -287,7 +287,7 @@ function declareNormalizeClauses(fixtures: AdapterFixtures, clause: DeclareClaus
   })
   clause('address: decode(encode(x)) equals x', async () => {
     for (const { name, payload } of captured) {
-      for (const { replyTo, message } of filterMessageArrivals(await receiveSignedPayload(fixtures, payload))) {
+      for (const { replyTo, message } of filterMessages(await receiveSignedPayload(fixtures, payload))) {
         expect(JSON.parse(JSON.stringify(replyTo)), name).toEqual(replyTo)
         for (const address of [message.sender.address, message.recipient]) {
           const parsed = parseAddress(address)
@@ -298,7 +298,7 @@ function declareNormalizeClauses(fixtures: AdapterFixtures, clause: DeclareClaus
   })
 }
 
-function listOnceClaims(reception: ReceiveResult): readonly OnceClaim[] {
+function listOnceClaims(reception: NormalizeResult): readonly OnceClaim[] {
   if (reception.kind === 'unreadable') return reception.once ?? []
   return reception.kind === 'read' ? reception.events.flatMap(({ once = [] }) => once) : []
 }
@@ -307,13 +307,13 @@ function declareEvidenceClauses(fixtures: AdapterFixtures, clause: DeclareClause
   const { captured, now, definition, subjectPrefixes = [`${definition.channel}:`] } = fixtures
   clause('evidence: is valid for its recipient, made here, and in the channel’s own namespace', async () => {
     for (const { name, payload } of captured) {
-      for (const { message, subject } of filterMessageArrivals(await receiveSignedPayload(fixtures, payload))) {
+      for (const { message, subject } of filterMessages(await receiveSignedPayload(fixtures, payload))) {
         const { verified, identities = [] } = message.sender
         expect(identities.length > 0, name).toBe(verified)
         if (verified) expect(identities[0]?.subject, name).toBe(subject)
         for (const evidence of identities) {
-          const scene = { audience: message.recipient, now, origin: 'in-process' } as const
-          expect(checkEvidence(evidence, scene), name).toEqual({ ok: true, evidence })
+          const claimContext = { audience: message.recipient, now, origin: 'in-process' } as const
+          expect(checkEvidence(evidence, claimContext), name).toEqual({ ok: true, evidence })
           expect(evidence.audience, name).toBe(message.recipient)
           expect(['transport', 'bearer-token'], name).toContain(evidence.proof.type)
           expect(isNamespacedSubject(evidence.subject), name).toBe(true)
@@ -328,14 +328,14 @@ function declareEvidenceClauses(fixtures: AdapterFixtures, clause: DeclareClause
   })
   clause('evidence: no name a sender chose is part of it', async () => {
     for (const { name, payload } of captured) {
-      const before = filterMessageArrivals(await receiveSignedPayload(fixtures, payload))
+      const before = filterMessages(await receiveSignedPayload(fixtures, payload))
       const chosen = new Set(before.flatMap(({ message }) => listSelfChosenSenderNames(message.sender)))
       const renamed: unknown = JSON.parse(
         JSON.stringify(payload, (_key, value: unknown) =>
           typeof value === 'string' && chosen.has(value) ? 'Mallory' : value,
         ),
       )
-      const after = filterMessageArrivals(await receiveSignedPayload(fixtures, renamed))
+      const after = filterMessages(await receiveSignedPayload(fixtures, renamed))
       const listIdentities = (all: readonly InboundMessage[]) => all.map(({ message }) => message.sender.identities)
       expect(listIdentities(after), name).toEqual(listIdentities(before))
       if (chosen.size > 0) expect(JSON.stringify(after), name).toContain('Mallory')
@@ -348,19 +348,19 @@ function listSelfChosenSenderNames({ display_name = '', profile }: Sender): read
   return names.filter((name) => name.length > 1)
 }
 
-async function receiveRequest(fixtures: AdapterFixtures, arrival: RawRequest): Promise<ReceiveResult> {
-  return createAdapterFromFixtures(fixtures).receive(arrival, fixtures.connection)
+async function receiveRequest(fixtures: AdapterFixtures, rawRequest: RawRequest): Promise<NormalizeResult> {
+  return createAdapterFromFixtures(fixtures).receive(rawRequest, fixtures.connection)
 }
 
-async function receiveSignedPayload(fixtures: AdapterFixtures, payload: unknown): Promise<ArrivalsRead> {
+async function receiveSignedPayload(fixtures: AdapterFixtures, payload: unknown): Promise<NormalizedEvents> {
   const reception = await receiveRequest(fixtures, await fixtures.sign(jsonToBytes(payload)))
   if (reception.kind !== 'read') expect.unreachable(`not read: ${JSON.stringify(reception)}`)
   return reception.events
 }
 
-type ArrivalsRead = Extract<ReceiveResult, { kind: 'read' }>['events']
+type NormalizedEvents = Extract<NormalizeResult, { kind: 'read' }>['events']
 
-function filterMessageArrivals(arrivals: ArrivalsRead): readonly InboundMessage[] {
+function filterMessages(arrivals: NormalizedEvents): readonly InboundMessage[] {
   return arrivals.filter((arrived) => arrived.kind === 'message')
 }
 
@@ -378,7 +378,7 @@ function messageDedupeKey({ agent, semanticId, version, isSenderChosenId, subjec
 }
 
 /** What a proof counts for is a clause of its own. */
-function omitRawBytes({ once: _once, ...arrived }: ArrivalsRead[number]): unknown {
+function omitRawBytes({ once: _once, ...arrived }: NormalizedEvents[number]): unknown {
   const copy = structuredClone(arrived)
   if (copy.kind === 'ignored') return { ...copy, raw: undefined }
   // What is to be kept of it is its raw bytes again.

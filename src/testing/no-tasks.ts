@@ -1,4 +1,4 @@
-// A desk at which nobody has ever asked for anything.
+// Tasks of a gateway where no task was ever asked for.
 import type { TaskService } from '../contract/index.ts'
 
 export const noTasks: TaskService = {

@@ -78,7 +78,7 @@ const nothing = {
 } as const
 
 /** What a run is given beside its turn. */
-export type RunMeans = {
+export type RunDeps = {
   readonly lease: Lease
   readonly isStopping: () => boolean
   /** Shows words while the reply grows. */
@@ -87,7 +87,7 @@ export type RunMeans = {
   readonly errors: () => TurnErrors
 }
 
-export async function runAgent(deps: TurnServices, ready: TurnContext, parts: RunMeans): Promise<RunResult> {
+export async function runAgent(deps: TurnServices, ready: TurnContext, parts: RunDeps): Promise<RunResult> {
   if (ready.turn.kind === 'control') return { ...nothing, reply: await runCommand(deps, ready), run: naturalEnd }
   const agent = deps.agents.get(ready.lane.agent)
   if (agent === undefined)
@@ -116,7 +116,7 @@ export async function runAgent(deps: TurnServices, ready: TurnContext, parts: Ru
   return runAgentWithRunControl(deps, ready, { ...parts, agent, trigger, rerun: { beginning, decided: [] } })
 }
 
-type Start = RunMeans & {
+type Start = RunDeps & {
   readonly agent: Agent
   readonly trigger: Extract<TurnTrigger, { kind: 'agent' }>
   /** How it would be run again, should an agent that it asks need a decision. */

@@ -23,7 +23,7 @@ import { followTurnAsLiveMessage, readLiveMessageEnd } from './live-message.ts'
 import { prepareTurn } from './prepare-turn.ts'
 import { sendStillTryingNotice } from './run-control.ts'
 import { createTurnErrorReporter, type TurnErrors } from './run-log.ts'
-import { type RunMeans, type RunResult, runAgent } from './run-turn.ts'
+import { type RunDeps, type RunResult, runAgent } from './run-turn.ts'
 import type { TurnServices } from './services.ts'
 import { reclaimTurnWithRetries } from './suspects.ts'
 import { isNewlyOpenedTurn, replyFields, type TurnContext, turnEventFields, turnLogFields } from './turn-context.ts'
@@ -83,7 +83,7 @@ async function runAndEndTurn(
   deps.notify({ ...turnEventFields(ready), type: 'channel.processing_started' })
   const presence = showTurnPresence(deps, ready, () => live?.isShown() !== true && lease.isHeld())
   let errors: TurnErrors | undefined
-  const run: RunMeans = {
+  const run: RunDeps = {
     lease,
     isStopping,
     show(delta) {

@@ -59,7 +59,7 @@ export async function answerWorkerRequest(
     gateway,
     agents: config.agents,
     db: invocation.deps.db,
-    desk: createSessionTakeover(invocation.deps),
+    takeover: createSessionTakeover(invocation.deps),
     wake,
     files: invocation.files,
     callers: createCallerIdentification(invocation.deps),

@@ -27,7 +27,7 @@ export function createTestApp(
     gateway: gateway.gateway,
     agents: [],
     db,
-    desk: createSessionTakeover(gateway.deps),
+    takeover: createSessionTakeover(gateway.deps),
     tokens: createTokenStore(database, gateway.deps.tenant),
     rejections,
     meter: gateway.deps.meter,

@@ -47,11 +47,11 @@ const defaultAgeMs = 5 * 60_000
 const longestAgeMs = 24 * 60 * 60_000
 
 /** A card that is fresh is not asked for; one that has aged is asked for under its tag. */
-export async function discoverCard(deps: CardDeps, target: Target, shelf: CardCache): Promise<RemoteCard> {
-  const { kept } = shelf
+export async function discoverCard(deps: CardDeps, target: Target, cardCache: CardCache): Promise<RemoteCard> {
+  const { kept } = cardCache
   if (kept !== undefined && Date.now() < kept.freshUntil) return kept.card
   try {
-    shelf.kept = await fetchCardFromFirstUrl(
+    cardCache.kept = await fetchCardFromFirstUrl(
       deps,
       kept === undefined ? await listCandidateCardUrls(deps, target) : [kept.url],
       kept,
@@ -59,10 +59,10 @@ export async function discoverCard(deps: CardDeps, target: Target, shelf: CardCa
   } catch (error) {
     // What it said before counts while it says nothing; what it no longer says does not.
     if (kept !== undefined && isRemoteFault(error, 'remote_unreachable')) return kept.card
-    delete shelf.kept
+    delete cardCache.kept
     throw error
   }
-  return shelf.kept.card
+  return cardCache.kept.card
 }
 
 /** Where it used to be at another place, that one is asked too. */

@@ -142,7 +142,7 @@ type Failed = Extract<Outcome, { kind: 'failed' }>
 export type Opened = Failed | { readonly kind: 'plan'; readonly plan: Plan; readonly isAgain: boolean }
 
 /** Whom we ask, and under which ids. */
-export async function runPlanStep(call: RemoteCall, shelf: CardCache, message: NormalizedMessage): Promise<Opened> {
+export async function runPlanStep(call: RemoteCall, cardCache: CardCache, message: NormalizedMessage): Promise<Opened> {
   const { context, peer, egress, signal } = call
   const { trust, allows03 } = peer
   const remembered = readRememberedTask(context.remembered)
@@ -152,7 +152,7 @@ export async function runPlanStep(call: RemoteCall, shelf: CardCache, message: N
     const card = await discoverCard(
       { egress, remoteCaller: context.remoteCaller, signal, trust, allows03 },
       peer.target,
-      shelf,
+      cardCache,
     )
     return { kind: 'plan', plan: await planCall(card, { remembered, key, allows03 }) }
   }

@@ -25,18 +25,18 @@ import type { RemoteInterface } from './wire.ts'
  */
 export function a2aAgent(target: string, options: A2aAgentOptions = {}): RemoteAgent {
   const peer = readPeerOptions(target, options)
-  const shelf: CardCache = {}
+  const cardCache: CardCache = {}
   return {
     isAgent: true,
     ...(peer.target.kind === 'address' ? { address: peer.target.address } : {}),
-    run: (message, context) => callRemoteAgent(peer, shelf, message, context),
+    run: (message, context) => callRemoteAgent(peer, cardCache, message, context),
     cancel: (left, access) => cancelRemoteTask(peer, left, access),
   }
 }
 
 async function callRemoteAgent(
   peer: RemotePeer,
-  shelf: CardCache,
+  cardCache: CardCache,
   message: NormalizedMessage,
   context: RemoteCallContext,
 ): Promise<AgentReply> {
@@ -44,7 +44,7 @@ async function callRemoteAgent(
     return replyFromOutcome({ kind: 'failed', code: 'budget_exceeded' }, plainTextReplyAuthor(context))
   const call = openRemoteCall(peer, context)
   try {
-    const opened = await runPlanStep(call, shelf, message)
+    const opened = await runPlanStep(call, cardCache, message)
     if (opened.kind === 'failed') return reportOutcomeAsReply(call, opened, opened)
     const outcome = await sendAndFollowTask(call, opened, message)
     return reportOutcomeAsReply(call, opened, outcome)

@@ -160,7 +160,7 @@ const mostMisses = 6
 
 export async function followTask(followed: FollowDeps, first: RemoteTask): Promise<RemoteTask> {
   const { signal, isStreaming } = followed
-  const pursuit: FollowState = {
+  const following: FollowState = {
     since: performance.now(),
     task: first,
     lastEventId: undefined,
@@ -168,15 +168,15 @@ export async function followTask(followed: FollowDeps, first: RemoteTask): Promi
     misses: 0,
     shown: '',
   }
-  showAppendedText(followed, pursuit)
-  if (followed.live !== undefined) await consumeEvents(followed, pursuit, followed.live)
-  for (let round = 0; !isFollowingDone(followed, pursuit); round += 1) {
+  showAppendedText(followed, following)
+  if (followed.live !== undefined) await consumeEvents(followed, following, followed.live)
+  for (let round = 0; !isFollowingDone(followed, following); round += 1) {
     signal.throwIfAborted()
     await sleep(Math.min(firstPauseMs * 2 ** Math.min(round, 8), longestPauseMs), signal)
-    if (pursuit.canSubscribe) await consumeEvents(followed, pursuit, resumeTaskStream(followed, pursuit))
-    if (!isFollowingDone(followed, pursuit)) await pollTask(followed, pursuit)
+    if (following.canSubscribe) await consumeEvents(followed, following, resumeTaskStream(followed, following))
+    if (!isFollowingDone(followed, following)) await pollTask(followed, following)
   }
-  return pursuit.task
+  return following.task
 }
 
 /** A peer that shows the wait we ended for this long means it. */
@@ -191,53 +191,53 @@ function resumeTaskStream({ client }: FollowDeps, { task, lastEventId }: FollowS
 /** Reads a stream to its end, whatever that is; what it said stays said. */
 async function consumeEvents(
   followed: FollowDeps,
-  pursuit: FollowState,
+  following: FollowState,
   events: AsyncIterator<StreamedEvent>,
 ): Promise<void> {
   try {
-    while (!isFollowingDone(followed, pursuit)) {
+    while (!isFollowingDone(followed, following)) {
       const read = await events.next()
       if (read.done === true) return
-      applyStreamedEvent(followed, pursuit, read.value)
+      applyStreamedEvent(followed, following, read.value)
     }
   } catch (error) {
     followed.signal.throwIfAborted()
     // Not offered after all, or over meanwhile: asking tells which.
-    if (isRemoteFault(error, 'remote_unsupported', 'remote_task_lost', 'remote_refused')) pursuit.canSubscribe = false
-    else throwAfterFailedPolls(pursuit, error)
+    if (isRemoteFault(error, 'remote_unsupported', 'remote_task_lost', 'remote_refused')) following.canSubscribe = false
+    else throwAfterFailedPolls(following, error)
   } finally {
     await events.return?.(undefined)
   }
 }
 
-function applyStreamedEvent(followed: FollowDeps, pursuit: FollowState, { event, id }: StreamedEvent): void {
-  pursuit.task = applyEventToTask(pursuit.task, event) ?? pursuit.task
-  if (pursuit.task.artifacts.length > followed.limits.maxArtifacts) throw new RemoteFault('remote_too_much')
-  pursuit.lastEventId = id ?? pursuit.lastEventId
-  pursuit.misses = 0
-  showAppendedText(followed, pursuit)
+function applyStreamedEvent(followed: FollowDeps, following: FollowState, { event, id }: StreamedEvent): void {
+  following.task = applyEventToTask(following.task, event) ?? following.task
+  if (following.task.artifacts.length > followed.limits.maxArtifacts) throw new RemoteFault('remote_too_much')
+  following.lastEventId = id ?? following.lastEventId
+  following.misses = 0
+  showAppendedText(followed, following)
 }
 
-async function pollTask(followed: FollowDeps, pursuit: FollowState): Promise<void> {
+async function pollTask(followed: FollowDeps, following: FollowState): Promise<void> {
   try {
-    const task = await followed.client.get(pursuit.task.id)
-    applyStreamedEvent(followed, pursuit, { event: { kind: 'task', task }, id: undefined })
+    const task = await followed.client.get(following.task.id)
+    applyStreamedEvent(followed, following, { event: { kind: 'task', task }, id: undefined })
   } catch (error) {
     followed.signal.throwIfAborted()
-    throwAfterFailedPolls(pursuit, error)
+    throwAfterFailedPolls(following, error)
   }
 }
 
 /** Only what cannot be reached is tried again. */
-function throwAfterFailedPolls(pursuit: FollowState, error: unknown): void {
-  pursuit.misses += 1
-  if (!isRemoteFault(error, 'remote_unreachable') || pursuit.misses > mostMisses) throw error
+function throwAfterFailedPolls(following: FollowState, error: unknown): void {
+  following.misses += 1
+  if (!isRemoteFault(error, 'remote_unreachable') || following.misses > mostMisses) throw error
 }
 
 /** What was shown cannot be taken back: where its words changed, the answer itself says so. */
-function showAppendedText({ show }: FollowDeps, pursuit: FollowState): void {
-  const words = artifactsText(pursuit.task)
-  if (words.length <= pursuit.shown.length || !words.startsWith(pursuit.shown)) return
-  show(words.slice(pursuit.shown.length))
-  pursuit.shown = words
+function showAppendedText({ show }: FollowDeps, following: FollowState): void {
+  const words = artifactsText(following.task)
+  if (words.length <= following.shown.length || !words.startsWith(following.shown)) return
+  show(words.slice(following.shown.length))
+  following.shown = words
 }

@@ -32,7 +32,7 @@ const maxAnswerBytes = 64 * 1024
 export function deliverActivityPub(
   deps: DeliverDeps,
 ): (call: ActivityPubCall, attempt: Attempt) => Promise<DeliveryResult> {
-  const desk = {
+  const inboxDeps = {
     hosts: createHostStateStore(deps),
     gone: createGoneInboxCounter(deps),
     keepNote: createNoteStore(deps.records),
@@ -40,33 +40,35 @@ export function deliverActivityPub(
   return async (given, attempt) => {
     if (attempt.signal.aborted) return { kind: 'retry', reason: 'aborted_before_sending' }
     const call = given.op === 'draft' ? await draftToInboxCall(deps, given, attempt.clientId) : given
-    return call === undefined ? { kind: 'retry', reason: 'note_not_kept' } : deliverToInbox(deps, desk, call, attempt)
+    return call === undefined
+      ? { kind: 'retry', reason: 'note_not_kept' }
+      : deliverToInbox(deps, inboxDeps, call, attempt)
   }
 }
 
 async function deliverToInbox(
   deps: DeliverDeps,
-  desk: InboxDeps,
+  inboxDeps: InboxDeps,
   call: InboxCall,
   attempt: Attempt,
 ): Promise<DeliveryResult> {
   if (!URL.canParse(call.inbox)) return { kind: 'refused', reason: 'inbox_malformed' }
   const { origin } = new URL(call.inbox)
-  const host = await desk.hosts.read(origin)
+  const host = await inboxDeps.hosts.read(origin)
   const restMs = host.restsUntil - deps.now()
   if (restMs > 0) return { kind: 'retry', reason: 'host_rests', afterMs: restMs, scope: 'conversation' }
-  if (await desk.gone.holds(call).catch(() => false)) return { kind: 'refused', reason: 'inbox_gone' }
-  const kept = await desk.keepNote(call)
+  if (await inboxDeps.gone.holds(call).catch(() => false)) return { kind: 'refused', reason: 'inbox_gone' }
+  const kept = await inboxDeps.keepNote(call)
   if (kept === 'withdrawn') return { kind: 'refused', reason: 'note_withdrawn' }
   if (kept === 'failed') return { kind: 'retry', reason: 'note_not_kept' }
   const keys = await deps.ownKeysOf(call.agent).catch(() => undefined)
   if (keys === undefined) return { kind: 'retry', reason: 'keys_unavailable' }
-  const { meaning, knock } = await sendWithSchemeFallback(deps, { call, attempt, keys, host })
+  const { meaning, scheme } = await sendWithSchemeFallback(deps, { call, attempt, keys, host })
   // New keys were made while it was under way: a server that fetched our document meanwhile found only those.
   const areKeysReplaced = async () => (await deps.ownKeysOf(call.agent)).rsa.id !== keys.rsa.id
   if (meaning.kind === 'unread' && (await areKeysReplaced().catch(() => true)))
     return { kind: 'retry', reason: 'keys_changed' }
-  return recordDelivery(desk, { call, origin, host }, meaning, knock)
+  return recordDelivery(inboxDeps, { call, origin, host }, meaning, scheme)
 }
 
 type Sending = {
@@ -79,26 +81,26 @@ type Sending = {
 async function sendWithSchemeFallback(
   deps: DeliverDeps,
   sending: Sending,
-): Promise<{ readonly meaning: DeliveryMeaning; readonly knock: SignatureScheme }> {
-  const first = sending.host.knock
+): Promise<{ readonly meaning: DeliveryMeaning; readonly scheme: SignatureScheme }> {
+  const first = sending.host.scheme
   const meaning = classifyDelivery(await sendSigned(deps, sending, first), first, deps.now())
-  if (meaning.kind !== 'unread' || sending.attempt.signal.aborted) return { meaning, knock: first }
+  if (meaning.kind !== 'unread' || sending.attempt.signal.aborted) return { meaning, scheme: first }
   const second = first === 'cavage' ? 'rfc9421' : 'cavage'
   const again = classifyDelivery(await sendSigned(deps, sending, second), second, deps.now())
-  if (again.kind !== 'unread' && again.kind !== 'failed') return { meaning: again, knock: second }
+  if (again.kind !== 'unread' && again.kind !== 'failed') return { meaning: again, scheme: second }
   // Where neither is read the first answer counts, unless it was a server that fell over: then it is down, or the second says more.
   const isDown = meaning.outcome.kind === 'retry'
-  return { meaning: isDown ? again : meaning, knock: first }
+  return { meaning: isDown ? again : meaning, scheme: first }
 }
 
 async function sendSigned(
   deps: DeliverDeps,
   { call, attempt, keys }: Sending,
-  knock: SignatureScheme,
+  scheme: SignatureScheme,
 ): Promise<SafeFetchResult> {
   const nowMs = deps.now()
   const body = encodeUtf8(JSON.stringify(await addIntegrityProof(call.activity, keys, nowMs)))
-  const signed = await signedHeaders({ method: 'POST', url: call.inbox, body, key: keys.rsa, knock, nowMs })
+  const signed = await signedHeaders({ method: 'POST', url: call.inbox, body, key: keys.rsa, scheme, nowMs })
   const outcome = await deps.guardedFetch.fetch(call.inbox, {
     method: 'POST',
     headers: {
@@ -131,10 +133,10 @@ async function recordDelivery(
   { hosts, gone }: InboxDeps,
   { call, origin, host }: { readonly call: InboxCall; readonly origin: string; readonly host: RemoteServerState },
   meaning: DeliveryMeaning,
-  knock: SignatureScheme,
+  scheme: SignatureScheme,
 ): Promise<DeliveryResult> {
   if (meaning.kind === 'failed') await hosts.failed(origin, host)
-  else await hosts.answered(origin, host, meaning.kind === 'taken' ? knock : host.knock)
+  else await hosts.answered(origin, host, meaning.kind === 'taken' ? scheme : host.scheme)
   if (meaning.kind === 'taken') return { kind: 'delivered', ...deliveredIds(call) }
   // A failed clean-up is repeated by the next answer of this kind.
   if (meaning.kind === 'gone') await gone.mark(call.inbox).catch(() => undefined)
@@ -170,7 +172,7 @@ const longestWaitMs = 24 * 60 * 60_000
 /** Answers that ask for a later try. */
 const later: ReadonlySet<number> = new Set([408, 425, 429, 503])
 
-function classifyDelivery(outcome: SafeFetchResult, knock: SignatureScheme, nowMs: number): DeliveryMeaning {
+function classifyDelivery(outcome: SafeFetchResult, scheme: SignatureScheme, nowMs: number): DeliveryMeaning {
   // An address inside a private network, or a redirect: it is not asked again.
   if (outcome.kind === 'refused') return { kind: 'other', outcome: refusedOutcome(`inbox_${outcome.reason}`) }
   // The ids are the same on every try, so that the server recognises a second delivery.
@@ -190,7 +192,7 @@ function classifyDelivery(outcome: SafeFetchResult, knock: SignatureScheme, nowM
   if (later.has(status)) return { kind: afterMs === undefined && status === 503 ? 'failed' : 'other', outcome: retry }
   if (status < 500) return { kind: 'other', outcome: refusedOutcome(reason) }
   // Some servers fail on a signature of the new form.
-  return { kind: knock === 'rfc9421' ? 'unread' : 'failed', outcome: retry }
+  return { kind: scheme === 'rfc9421' ? 'unread' : 'failed', outcome: retry }
 }
 
 function refusedOutcome(reason: string): DeliveryResult {
@@ -208,7 +210,7 @@ function parseRetryAfter(header: string | null, nowMs: number): number | undefin
 // expires by itself, so that a sender cannot fill the store by having many names.
 
 type RemoteServerState = {
-  readonly knock: SignatureScheme
+  readonly scheme: SignatureScheme
   /** Failures one after the other. */
   readonly failures: number
   /** Nothing is sent before. */
@@ -218,7 +220,7 @@ type RemoteServerState = {
 interface RemoteServers {
   read(origin: string): Promise<RemoteServerState>
   /** It answered, whatever it said. */
-  answered(origin: string, before: RemoteServerState, knock?: SignatureScheme): Promise<void>
+  answered(origin: string, before: RemoteServerState, scheme?: SignatureScheme): Promise<void>
   /** It did not answer, or with a fault of its own. */
   failed(origin: string, before: RemoteServerState): Promise<void>
 }
@@ -231,7 +233,7 @@ const firstRestMs = 5 * 60_000
 const longestRestMs = 60 * 60_000
 
 /** The draft first: most servers read nothing else, and all read it. */
-const unknownServer: RemoteServerState = { knock: 'cavage', failures: 0, restsUntil: 0 }
+const unknownServer: RemoteServerState = { scheme: 'cavage', failures: 0, restsUntil: 0 }
 
 function createHostStateStore({
   ttlStore,
@@ -257,24 +259,24 @@ function createHostStateStore({
       // A store that does not answer about a host must not keep a reply back.
       return parseHostState(await ttlStore.read(hostStateFamily, origin).catch(() => undefined))
     },
-    async answered(origin, before, knock = before.knock) {
-      if (knock === before.knock && before.failures === 0) return
-      await storeHostState(origin, { knock, failures: 0, restsUntil: 0 })
+    async answered(origin, before, scheme = before.scheme) {
+      if (scheme === before.scheme && before.failures === 0) return
+      await storeHostState(origin, { scheme, failures: 0, restsUntil: 0 })
     },
     async failed(origin, before) {
       const failures = before.failures + 1
       const restMs = firstRestMs * 2 ** Math.min(failures - manyFailures, 10)
       const restsUntil = failures < manyFailures ? 0 : now() + Math.min(longestRestMs, restMs)
-      await storeHostState(origin, { knock: before.knock, failures, restsUntil })
+      await storeHostState(origin, { scheme: before.scheme, failures, restsUntil })
     },
   }
 }
 
 function parseHostState(value: JsonObject | undefined): RemoteServerState {
   if (value === undefined) return unknownServer
-  const { knock, failures, restsUntil } = value
+  const { scheme, failures, restsUntil } = value
   return {
-    knock: knock === 'rfc9421' ? 'rfc9421' : 'cavage',
+    scheme: scheme === 'rfc9421' ? 'rfc9421' : 'cavage',
     failures: typeof failures === 'number' ? failures : 0,
     restsUntil: typeof restsUntil === 'number' ? restsUntil : 0,
   }

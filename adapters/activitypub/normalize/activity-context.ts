@@ -22,7 +22,7 @@ export type LocalAgents = {
 export type ActivityContext = LocalAgents & {
   readonly gated: VerifiedActivity
   readonly facts: KnownFacts
-  readonly arrival: RawRequest
+  readonly rawRequest: RawRequest
   readonly connection: Connection
 }
 
@@ -42,15 +42,15 @@ export type IgnoredDetails = Omit<IgnoredEvent, 'kind' | 'reason' | 'isNoise' | 
 }
 
 /** Kept as a row, with why. */
-export function ignoreActivity(scene: ActivityContext, reason: string, more: IgnoredDetails = {}): IgnoredEvent {
-  const { activity, signer } = scene.gated
-  const deliveryId = activityDeliveryId(scene)
+export function ignoreActivity(context: ActivityContext, reason: string, more: IgnoredDetails = {}): IgnoredEvent {
+  const { activity, signer } = context.gated
+  const deliveryId = activityDeliveryId(context)
   return { kind: 'ignored', reason, isNoise: false, deliveryId, subject: signer.id, raw: activity.raw, ...more }
 }
 
 /** On the closed list of what leaves no row: it says nothing to us, and others' talk is not ours to keep. */
-export function ignoreAsNoise(scene: ActivityContext, reason: string): IgnoredEvent {
-  return { ...ignoreActivity(scene, reason), isNoise: true }
+export function ignoreAsNoise(context: ActivityContext, reason: string): IgnoredEvent {
+  return { ...ignoreActivity(context, reason), isNoise: true }
 }
 
 /** Short enough for an index, and nothing hidden in it. */
@@ -66,9 +66,9 @@ const widest: readonly Visibility[] = ['direct', 'followers', 'unlisted', 'publi
 type Envelope = { readonly to: readonly string[]; readonly cc: readonly string[] }
 
 /** Where the note and its activity disagree, the one for fewer people counts. */
-export function noteVisibility(scene: ActivityContext, object: ReadObject): Visibility {
+export function noteVisibility(context: ActivityContext, object: ReadObject): Visibility {
   if (object.type === 'ChatMessage') return 'direct'
-  const found = [object, scene.gated.activity].filter(hasRecipients).map((each) => envelopeVisibility(scene, each))
+  const found = [object, context.gated.activity].filter(hasRecipients).map((each) => envelopeVisibility(context, each))
   return found.reduce((one, other) => (widest.indexOf(other) < widest.indexOf(one) ? other : one), found[0] ?? 'direct')
 }
 
@@ -96,12 +96,16 @@ export function noteMentions({ tags }: ReadObject): readonly (ReadTag & { readon
 }
 
 /** Agents of ours that it is for. */
-export function recipientAgents(scene: ActivityContext, object: ReadObject, visibility: Visibility): readonly string[] {
-  const addressed = agentsByIri(scene, listAddressedActors(scene, object))
+export function recipientAgents(
+  context: ActivityContext,
+  object: ReadObject,
+  visibility: Visibility,
+): readonly string[] {
+  const addressed = agentsByIri(context, listAddressedActors(context, object))
   if (visibility === 'direct') return addressed
   const mentioned = new Set(
     agentsByIri(
-      scene,
+      context,
       noteMentions(object).map(({ href }) => href),
     ),
   )
@@ -128,13 +132,13 @@ export function mentionedAgents(
 
 /** Others whom a direct note names and is addressed to: they may read the answer. Actors that are addressed without being named may not. */
 export function listOtherRecipients(
-  scene: ActivityContext,
+  context: ActivityContext,
   object: ReadObject,
 ): readonly { readonly actor: string; readonly handle: string }[] {
-  const addressed = new Set(listAddressedActors(scene, object))
+  const addressed = new Set(listAddressedActors(context, object))
   const seen = new Set<string>()
   return noteMentions(object).flatMap(({ href, name }) => {
-    if (!addressed.has(href) || seen.has(href) || isOwnIri(scene, href) || href === scene.gated.signer.id) return []
+    if (!addressed.has(href) || seen.has(href) || isOwnIri(context, href) || href === context.gated.signer.id) return []
     seen.add(href)
     return [{ actor: href, handle: name }]
   })
@@ -142,7 +146,7 @@ export function listOtherRecipients(
 
 /** The community that a post stands in: it is addressed to it, and says so (FEP-1b12) or came from there. */
 export function findAddressedCommunity(
-  { gated, ...scene }: ActivityContext,
+  { gated, ...context }: ActivityContext,
   object: ReadObject,
   visibility: Visibility,
 ): string | undefined {
@@ -150,7 +154,7 @@ export function findAddressedCommunity(
   const addressed = [...object.to, ...object.cc]
   const claimed = [...(gated.community === undefined ? [] : [gated.community]), ...object.audience]
   return claimed.find(
-    (iri) => iri !== publicAudience && iri !== gated.signer.id && addressed.includes(iri) && !isOwnIri(scene, iri),
+    (iri) => iri !== publicAudience && iri !== gated.signer.id && addressed.includes(iri) && !isOwnIri(context, iri),
   )
 }
 

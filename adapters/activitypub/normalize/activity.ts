@@ -44,62 +44,64 @@ const quiet: ReadonlySet<string> = new Set(
 export function normalizeActivity(
   home: LocalAgents,
   payload: ActivityPayload,
-  arrival: RawRequest,
+  rawRequest: RawRequest,
   connection: Connection,
 ): readonly InboundEvent[] {
-  if (payload.kind === 'departed') return normalizeDeparted(home, payload, arrival)
+  if (payload.kind === 'departed') return normalizeDeparted(home, payload, rawRequest)
   const facts = payload.kind === 'unproven' ? nothingKnown : payload.facts
-  const scene: ActivityContext = { ...home, gated: payload.gated, facts, arrival, connection }
-  if (payload.kind === 'unproven') return [ignoreActivity(scene, payload.reason)]
-  return isOwnIri(scene, payload.gated.signer.id) ? [ignoreActivity(scene, 'own_message')] : normalizeByType(scene)
+  const context: ActivityContext = { ...home, gated: payload.gated, facts, rawRequest, connection }
+  if (payload.kind === 'unproven') return [ignoreActivity(context, payload.reason)]
+  return isOwnIri(context, payload.gated.signer.id)
+    ? [ignoreActivity(context, 'own_message')]
+    : normalizeByType(context)
 }
 
-function normalizeByType(scene: ActivityContext): readonly InboundEvent[] {
-  const { activity, signer } = scene.gated
+function normalizeByType(context: ActivityContext): readonly InboundEvent[] {
+  const { activity, signer } = context.gated
   const { type, object } = activity
   const objectId = typeof object === 'string' ? object : object?.id
-  if (quiet.has(type)) return [ignoreAsNoise(scene, `activity_${type.toLowerCase()}`)]
+  if (quiet.has(type)) return [ignoreAsNoise(context, `activity_${type.toLowerCase()}`)]
   switch (type) {
     case 'Create':
-      return normalizeNote(scene, object)
+      return normalizeNote(context, object)
     case 'Update':
-      return objectId === signer.id ? [ignoreAsNoise(scene, 'profile_updated')] : normalizeNote(scene, object)
+      return objectId === signer.id ? [ignoreAsNoise(context, 'profile_updated')] : normalizeNote(context, object)
     case 'Delete':
-      return normalizeDelete(scene, object)
+      return normalizeDelete(context, object)
     case 'Follow':
-      return [normalizeFollow(scene)]
+      return [normalizeFollow(context)]
     case 'Undo':
-      return [normalizeUndo(scene)]
+      return [normalizeUndo(context)]
     case 'Block':
-      return [normalizeBlock(scene)]
+      return [normalizeBlock(context)]
     case 'Flag':
-      return [normalizeFlag(scene)]
+      return [normalizeFlag(context)]
     case 'Accept':
     case 'Reject':
       // Our agents never send a Follow.
-      return [ignoreActivity(scene, 'unasked_answer')]
+      return [ignoreActivity(context, 'unasked_answer')]
     case 'Move':
-      return [ignoreActivity(scene, 'moved')]
+      return [ignoreActivity(context, 'moved')]
     default:
-      return [ignoreActivity(scene, 'unknown_activity')]
+      return [ignoreActivity(context, 'unknown_activity')]
   }
 }
 
 /** Only their own: what another actor did is not theirs to undo. */
-function normalizeUndo(scene: ActivityContext): InboundEvent {
-  const { activity, signer } = scene.gated
+function normalizeUndo(context: ActivityContext): InboundEvent {
+  const { activity, signer } = context.gated
   const { inner } = activity
-  if (inner !== undefined && inner.actor !== signer.id) return ignoreActivity(scene, 'not_their_own')
+  if (inner !== undefined && inner.actor !== signer.id) return ignoreActivity(context, 'not_their_own')
   // What was deleted was forgotten for good: there is nothing to restore, and a person who wants an answer writes again.
-  if (inner?.type === 'Delete') return ignoreActivity(scene, 'deleted_for_good')
-  if (inner !== undefined && quiet.has(inner.type)) return ignoreAsNoise(scene, `undo_${inner.type.toLowerCase()}`)
+  if (inner?.type === 'Delete') return ignoreActivity(context, 'deleted_for_good')
+  if (inner !== undefined && quiet.has(inner.type)) return ignoreAsNoise(context, `undo_${inner.type.toLowerCase()}`)
   const target = typeof inner?.object === 'string' ? inner.object : inner?.object?.id
-  const [embedded] = target === undefined ? [] : agentsByIri(scene, [target])
+  const [embedded] = target === undefined ? [] : agentsByIri(context, [target])
   const undone =
-    inner === undefined || embedded === undefined ? scene.facts.undone : { kind: inner.type, agent: embedded }
-  if (undone?.kind === 'Follow') return normalizeUndoFollow(scene, undone.agent)
-  if (undone?.kind === 'Block') return normalizeUndoBlock(scene, undone.agent)
-  return ignoreActivity(scene, 'unknown_undo')
+    inner === undefined || embedded === undefined ? context.facts.undone : { kind: inner.type, agent: embedded }
+  if (undone?.kind === 'Follow') return normalizeUndoFollow(context, undone.agent)
+  if (undone?.kind === 'Block') return normalizeUndoBlock(context, undone.agent)
+  return ignoreActivity(context, 'unknown_undo')
 }
 
 /** Their key is gone with them, so that nothing could be verified; that they are gone, their own server has said. */
@@ -124,36 +126,36 @@ function normalizeDeparted(
 const maxIdLength = 400
 
 /** A deletion names what it deletes and not the agents it was for: those that have it are found by its id. */
-function normalizeDelete(scene: ActivityContext, object: ReadObject | string | undefined): readonly InboundEvent[] {
-  const { signer } = scene.gated
+function normalizeDelete(context: ActivityContext, object: ReadObject | string | undefined): readonly InboundEvent[] {
+  const { signer } = context.gated
   const named = typeof object === 'string' ? object : object?.id
-  if (named === signer.id) return normalizeAccountDelete(scene)
+  if (named === signer.id) return normalizeAccountDelete(context)
   const id = safeIri(named, maxIdLength)
-  if (id === undefined) return [ignoreActivity(scene, 'unusable_id')]
-  const { shared } = scene.facts
-  const agents = scene.agents.filter((agent) => shared.includes(agent))
-  if (agents.length > 0) return agents.map((agent) => deleteToMessage(scene, id, agent, true))
-  return [deleteToMessage(scene, id, scene.connection.agent, false)]
+  if (id === undefined) return [ignoreActivity(context, 'unusable_id')]
+  const { shared } = context.facts
+  const agents = context.agents.filter((agent) => shared.includes(agent))
+  if (agents.length > 0) return agents.map((agent) => deleteToMessage(context, id, agent, true))
+  return [deleteToMessage(context, id, context.connection.agent, false)]
 }
 
-function deleteToMessage(scene: ActivityContext, id: string, agent: string, isAddressed: boolean): InboundMessage {
-  const { signer, activity } = scene.gated
+function deleteToMessage(context: ActivityContext, id: string, agent: string, isAddressed: boolean): InboundMessage {
+  const { signer, activity } = context.gated
   return {
     kind: 'message',
     message: {
       id: `${id}#delete`,
       thread_id: id,
-      sender: actorSender(scene, agent),
-      recipient: agentHandle(scene, agent),
+      sender: actorSender(context, agent),
+      recipient: agentHandle(context, agent),
       parts: [textPart('')],
       recipient_capabilities: {
         mention_relay: { kind: 'addressing', envelope_fields: ['to', 'cc'], also_inline: true },
       },
       received_via: 'activitypub',
-      received_at: scene.arrival.receivedAt,
+      received_at: context.rawRequest.receivedAt,
       raw: activity.raw,
       channel: {
-        connector_id: scene.connection.id,
+        connector_id: context.connection.id,
         external_provider: 'activitypub',
         external_conversation_id: id,
         external_message_id: id,
@@ -173,7 +175,7 @@ function deleteToMessage(scene: ActivityContext, id: string, agent: string, isAd
     version: 'deleted',
     isSenderChosenId: true,
     isOnceById: true,
-    deliveryId: activityDeliveryId(scene),
+    deliveryId: activityDeliveryId(context),
     subject: signer.id,
     thread: { candidates: [`o:${id}`], platformVerified: false, newThreadKey: `o:${id}` },
     replyTo: { actor: signer.id, inbox: signer.inbox, agent },
@@ -181,12 +183,12 @@ function deleteToMessage(scene: ActivityContext, id: string, agent: string, isAd
 }
 
 /** The account is gone: nothing goes to it any more, and what it said is erased. */
-function normalizeAccountDelete(scene: ActivityContext): readonly IgnoredEvent[] {
-  const { id } = scene.gated.signer
-  const named = activityDeliveryId(scene)
-  return scene.agents.map((agent, at) => ({
-    ...ignoreActivity(scene, 'actor_deleted', at === 0 ? {} : { deliveryId: `${named} ${agent}`.slice(0, 512) }),
-    ...toAccountDeletion(agent, id, scene.arrival.receivedAt),
+function normalizeAccountDelete(context: ActivityContext): readonly IgnoredEvent[] {
+  const { id } = context.gated.signer
+  const named = activityDeliveryId(context)
+  return context.agents.map((agent, at) => ({
+    ...ignoreActivity(context, 'actor_deleted', at === 0 ? {} : { deliveryId: `${named} ${agent}`.slice(0, 512) }),
+    ...toAccountDeletion(agent, id, context.rawRequest.receivedAt),
   }))
 }
 
@@ -212,47 +214,47 @@ function toAccountDeletion(
 
 // Normalizes Follow, Block and Flag. A follow is answered by the protocol's own rules; only the operator decides who may. Pure.
 
-function normalizeFollow(scene: ActivityContext): IgnoredEvent {
-  const { activity, signer } = scene.gated
+function normalizeFollow(context: ActivityContext): IgnoredEvent {
+  const { activity, signer } = context.gated
   const object = typeof activity.object === 'string' ? activity.object : activity.object?.id
-  const [agent] = agentsByIri(scene, object === undefined ? [] : [object])
-  if (agent === undefined) return ignoreActivity(scene, 'unknown_actor')
+  const [agent] = agentsByIri(context, object === undefined ? [] : [object])
+  if (agent === undefined) return ignoreActivity(context, 'unknown_actor')
   const id = safeIri(activity.id)
-  if (id === undefined) return ignoreActivity(scene, 'unusable_id')
+  if (id === undefined) return ignoreActivity(context, 'unusable_id')
   // Who asks again later signs anew and is answered again; who sends a copy of the request is not, also after an Undo.
-  const once = (scene.gated.once ?? []).map(({ key, forMs }) => ({
-    key: `activitypub:${scene.connection.id}:${key}`,
+  const once = (context.gated.once ?? []).map(({ key, forMs }) => ({
+    key: `activitypub:${context.connection.id}:${key}`,
     forMs,
   }))
-  if (scene.facts.blocked.includes(agent)) return ignoreActivity(scene, 'blocked_by_author', { once })
-  const { receivedAt } = scene.arrival
+  if (context.facts.blocked.includes(agent)) return ignoreActivity(context, 'blocked_by_author', { once })
+  const { receivedAt } = context.rawRequest
   const { inbox, sharedInbox = null } = signer
   const asker: FollowRecord = { agent, actor: signer.id, inbox, sharedInbox, follow: id, askedAt: receivedAt }
-  const known = { deliveryId: `${activityDeliveryId(scene).slice(0, 490)} ${followRequestPeriod(receivedAt)}`, once }
-  const replyToFollow = (type: 'Accept' | 'Reject') => [answerFollow(scene.places.actor(agent), asker, type)]
-  switch (scene.moderation.follow) {
+  const known = { deliveryId: `${activityDeliveryId(context).slice(0, 490)} ${followRequestPeriod(receivedAt)}`, once }
+  const replyToFollow = (type: 'Accept' | 'Reject') => [answerFollow(context.places.actor(agent), asker, type)]
+  switch (context.moderation.follow) {
     case 'reject':
-      return ignoreActivity(scene, 'follow_rejected', { ...known, protocolReplies: replyToFollow('Reject') })
+      return ignoreActivity(context, 'follow_rejected', { ...known, protocolReplies: replyToFollow('Reject') })
     case 'manual':
-      return ignoreActivity(scene, 'follow_requested', {
+      return ignoreActivity(context, 'follow_requested', {
         ...known,
         recordWrites: followRequestWrites(asker),
         isForOperator: true,
       })
     case 'accept':
-      return ignoreActivity(scene, 'followed', {
+      return ignoreActivity(context, 'followed', {
         ...known,
         recordWrites: followerWrites(asker),
         protocolReplies: replyToFollow('Accept'),
       })
     default:
-      return scene.moderation.follow satisfies never
+      return context.moderation.follow satisfies never
   }
 }
 
 /** The follow itself, or its address alone, which is known from when it came. */
-function normalizeUndoFollow(scene: ActivityContext, agent: string): IgnoredEvent {
-  const { activity, signer } = scene.gated
+function normalizeUndoFollow(context: ActivityContext, agent: string): IgnoredEvent {
+  const { activity, signer } = context.gated
   const named = safeIri(activity.inner?.id ?? (typeof activity.object === 'string' ? activity.object : undefined))
   // Knowing the address of another actor's follow is not enough to undo it.
   const follow = named !== undefined && iriHost(named) === iriHost(signer.id) ? named : undefined
@@ -261,17 +263,17 @@ function normalizeUndoFollow(scene: ActivityContext, agent: string): IgnoredEven
     { kind: 'remove', family: peerFamilies.request, key: peerKey(agent, signer.id) },
     ...(follow === undefined ? [] : [{ kind: 'remove', family: peerFamilies.follow, key: follow } as const]),
   ]
-  return ignoreActivity(scene, 'unfollowed', { recordWrites: effects })
+  return ignoreActivity(context, 'unfollowed', { recordWrites: effects })
 }
 
 // An actor that blocks or reports an agent says nothing to it. Pure.
 
 /** Nothing goes there any more, also not what waits; no server is told. */
-function normalizeBlock(scene: ActivityContext): IgnoredEvent {
-  const { activity, signer } = scene.gated
+function normalizeBlock(context: ActivityContext): IgnoredEvent {
+  const { activity, signer } = context.gated
   const object = typeof activity.object === 'string' ? activity.object : activity.object?.id
-  const [agent] = agentsByIri(scene, object === undefined ? [] : [object])
-  if (agent === undefined) return ignoreActivity(scene, 'unknown_actor')
+  const [agent] = agentsByIri(context, object === undefined ? [] : [object])
+  if (agent === undefined) return ignoreActivity(context, 'unknown_actor')
   const place = peerKey(agent, signer.id)
   const value = { agent, actor: signer.id }
   const mine = { agent, subject: signer.id }
@@ -291,20 +293,20 @@ function normalizeBlock(scene: ActivityContext): IgnoredEvent {
           } as const,
         ]),
   ]
-  const roomStatus = { room: place, closed: 'blocked', at: scene.arrival.receivedAt }
-  return ignoreActivity(scene, 'blocked_by_author', {
+  const roomStatus = { room: place, closed: 'blocked', at: context.rawRequest.receivedAt }
+  return ignoreActivity(context, 'blocked_by_author', {
     recordWrites: effects,
     cancelPending: { orderKeyPrefix: personOrderKey(agent, signer.id) },
     roomStatus,
   })
 }
 
-function normalizeUndoBlock(scene: ActivityContext, agent: string): IgnoredEvent {
-  const place = peerKey(agent, scene.gated.signer.id)
+function normalizeUndoBlock(context: ActivityContext, agent: string): IgnoredEvent {
+  const place = peerKey(agent, context.gated.signer.id)
   const effects: readonly RecordWrite[] = [{ kind: 'remove', family: peerFamilies.block, key: place }]
-  return ignoreActivity(scene, 'unblocked', {
+  return ignoreActivity(context, 'unblocked', {
     recordWrites: effects,
-    roomStatus: { room: place, closed: null, at: scene.arrival.receivedAt },
+    roomStatus: { room: place, closed: null, at: context.rawRequest.receivedAt },
   })
 }
 
@@ -312,8 +314,8 @@ const maxReported = 100
 const maxComplaint = 5000
 
 /** For the operator, who alone decides what comes of it. */
-function normalizeFlag(scene: ActivityContext): IgnoredEvent {
-  const { activity, signer } = scene.gated
+function normalizeFlag(context: ActivityContext): IgnoredEvent {
+  const { activity, signer } = context.gated
   const { object, content } = activity.raw
   const about = (Array.isArray(object) ? object : [object]).flatMap((each) => {
     const iri = typeof each === 'object' && each !== null && !Array.isArray(each) ? each['id'] : each
@@ -322,10 +324,10 @@ function normalizeFlag(scene: ActivityContext): IgnoredEvent {
   const value = {
     actor: signer.id,
     about: about.slice(0, maxReported),
-    at: scene.arrival.receivedAt,
+    at: context.rawRequest.receivedAt,
     complaint: typeof content === 'string' ? htmlToText(content, { maxLength: maxComplaint }) : '',
   }
-  const key = activityDeliveryId(scene)
+  const key = activityDeliveryId(context)
   const effects: readonly RecordWrite[] = [{ kind: 'put', family: peerFamilies.flag, key, value, subject: signer.id }]
-  return ignoreActivity(scene, 'flag_received', { recordWrites: effects, isForOperator: true })
+  return ignoreActivity(context, 'flag_received', { recordWrites: effects, isForOperator: true })
 }

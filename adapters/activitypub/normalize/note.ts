@@ -44,26 +44,26 @@ const maxIdLength = 400
 type Change = { readonly event: 'new' | 'edit'; readonly version: string }
 
 export function normalizeNote(
-  scene: ActivityContext,
+  context: ActivityContext,
   object: ReadObject | string | undefined,
 ): readonly InboundEvent[] {
-  const { activity, signer } = scene.gated
-  if (typeof object === 'string' && activity.type === 'Create') return normalizeLinkedNote(scene, object)
-  if (typeof object !== 'object') return [ignoreActivity(scene, 'object_not_embedded')]
-  if (!written.has(object.type)) return [ignoreActivity(scene, 'unknown_object')]
-  if (isPollVote(object)) return [ignoreAsNoise(scene, 'vote')]
-  const visibility = noteVisibility(scene, object)
-  const addressed = recipientAgents(scene, object, visibility)
-  if (addressed.length === 0) return [ignoreAsNoise(scene, 'not_addressed')]
-  const silence = findBotNoReplyReason(scene.moderation, signer)
-  if (silence !== undefined) return [ignoreActivity(scene, silence)]
-  const agents = addressed.filter((agent) => !scene.facts.blocked.includes(agent))
-  if (agents.length === 0) return [ignoreActivity(scene, 'blocked_by_author')]
+  const { activity, signer } = context.gated
+  if (typeof object === 'string' && activity.type === 'Create') return normalizeLinkedNote(context, object)
+  if (typeof object !== 'object') return [ignoreActivity(context, 'object_not_embedded')]
+  if (!written.has(object.type)) return [ignoreActivity(context, 'unknown_object')]
+  if (isPollVote(object)) return [ignoreAsNoise(context, 'vote')]
+  const visibility = noteVisibility(context, object)
+  const addressed = recipientAgents(context, object, visibility)
+  if (addressed.length === 0) return [ignoreAsNoise(context, 'not_addressed')]
+  const silence = findBotNoReplyReason(context.moderation, signer)
+  if (silence !== undefined) return [ignoreActivity(context, silence)]
+  const agents = addressed.filter((agent) => !context.facts.blocked.includes(agent))
+  if (agents.length === 0) return [ignoreActivity(context, 'blocked_by_author')]
   const id = safeIri(object.id ?? activity.id, maxIdLength)
-  if (id === undefined) return [ignoreActivity(scene, 'unusable_id')]
+  if (id === undefined) return [ignoreActivity(context, 'unusable_id')]
   const said = { object, id, visibility, agents }
-  if (agents.every((agent) => noteParts(scene, object, agent).length === 0))
-    return [ignoreActivity(scene, 'no_content')]
+  if (agents.every((agent) => noteParts(context, object, agent).length === 0))
+    return [ignoreActivity(context, 'no_content')]
   // What is changed may be new to us: when the change names us first, or overtook what it changes. Where it is known, the first of
   // the two is a copy.
   const changes: readonly Change[] =
@@ -73,28 +73,28 @@ export function normalizeNote(
           { event: 'edit', version: (object.updated ?? activity.id ?? 'edit').slice(0, 256) },
         ]
       : [{ event: 'new', version: '0' }]
-  return changes.flatMap((change) => agents.map((agent) => noteToMessage(scene, { ...said, agent, change })))
+  return changes.flatMap((change) => agents.map((agent) => noteToMessage(context, { ...said, agent, change })))
 }
 
 /**
  * A post that is only named: its server is asked for it when it is answered, never before the delivery is. Until then the activity
  * says whom it is for; whether the post says so too, and is its sender's, is looked at then (thread-ancestors.ts).
  */
-function normalizeLinkedNote(scene: ActivityContext, iri: string): readonly InboundEvent[] {
-  const { activity, signer } = scene.gated
+function normalizeLinkedNote(context: ActivityContext, iri: string): readonly InboundEvent[] {
+  const { activity, signer } = context.gated
   const id = safeIri(iri, maxIdLength)
-  if (id === undefined || iriHost(id) !== iriHost(signer.id)) return [ignoreActivity(scene, 'object_not_embedded')]
+  if (id === undefined || iriHost(id) !== iriHost(signer.id)) return [ignoreActivity(context, 'object_not_embedded')]
   const object = readNoteObject({ id, type: 'Note', attributedTo: signer.id, to: activity.to, cc: activity.cc })
-  const visibility = noteVisibility(scene, object)
-  const addressed = agentsByIri(scene, [...activity.to, ...activity.cc])
-  if (addressed.length === 0) return [ignoreAsNoise(scene, 'not_addressed')]
-  const silence = findBotNoReplyReason(scene.moderation, signer)
-  if (silence !== undefined) return [ignoreActivity(scene, silence)]
-  const agents = addressed.filter((agent) => !scene.facts.blocked.includes(agent))
-  if (agents.length === 0) return [ignoreActivity(scene, 'blocked_by_author')]
+  const visibility = noteVisibility(context, object)
+  const addressed = agentsByIri(context, [...activity.to, ...activity.cc])
+  if (addressed.length === 0) return [ignoreAsNoise(context, 'not_addressed')]
+  const silence = findBotNoReplyReason(context.moderation, signer)
+  if (silence !== undefined) return [ignoreActivity(context, silence)]
+  const agents = addressed.filter((agent) => !context.facts.blocked.includes(agent))
+  if (agents.length === 0) return [ignoreActivity(context, 'blocked_by_author')]
   const change: Change = { event: 'new', version: '0' }
   return agents.map((agent) => {
-    const arrived = noteToMessage(scene, { object, id, visibility, agents, agent, change })
+    const arrived = noteToMessage(context, { object, id, visibility, agents, agent, change })
     const { message } = arrived
     // What stands there where it never gets answered.
     const parts = [textPart(`[a post: ${id}]`)]
@@ -103,7 +103,7 @@ function normalizeLinkedNote(scene: ActivityContext, iri: string): readonly Inbo
       message: {
         ...message,
         parts,
-        channel: { ...noteChannelContext(scene, { object, id, agent, visibility, agents, change }), named_at: id },
+        channel: { ...noteChannelContext(context, { object, id, agent, visibility, agents, change }), named_at: id },
       },
     }
   })
@@ -123,9 +123,9 @@ type Said = {
   readonly change: Change
 }
 
-function noteToMessage(scene: ActivityContext, said: Said): InboundMessage {
+function noteToMessage(context: ActivityContext, said: Said): InboundMessage {
   const { object, id, agent, change } = said
-  const { signer, activity } = scene.gated
+  const { signer, activity } = context.gated
   const isEdit = change.event === 'edit'
   const at = (isEdit ? object.updated : undefined) ?? object.published ?? activity.published
   return {
@@ -135,17 +135,17 @@ function noteToMessage(scene: ActivityContext, said: Said): InboundMessage {
       id: isEdit ? `${id}#edit-${change.version}`.slice(0, 512) : id,
       thread_id: noteThreadId(object, id),
       ...(safeIri(object.inReplyTo) === undefined ? {} : { in_reply_to: object.inReplyTo }),
-      sender: actorSender(scene, agent),
-      recipient: agentHandle(scene, agent),
-      parts: [...noteParts(scene, object, agent)],
+      sender: actorSender(context, agent),
+      recipient: agentHandle(context, agent),
+      parts: [...noteParts(context, object, agent)],
       recipient_capabilities: {
         mention_relay: { kind: 'addressing', envelope_fields: ['to', 'cc'], also_inline: true },
         rendering: { markdown: 'html-subset', streaming: 'none', files: true, buttons: false },
       },
       received_via: 'activitypub',
-      received_at: scene.arrival.receivedAt,
+      received_at: context.rawRequest.receivedAt,
       raw: activity.raw,
-      channel: noteChannelContext(scene, said),
+      channel: noteChannelContext(context, said),
     },
     agent,
     isAddressed: true,
@@ -154,21 +154,24 @@ function noteToMessage(scene: ActivityContext, said: Said): InboundMessage {
     isSenderChosenId: true,
     // A server that sends a note again, by whatever activity, sends the same note.
     ...(isEdit ? {} : { isOnceById: true }),
-    deliveryId: activityDeliveryId(scene),
+    deliveryId: activityDeliveryId(context),
     subject: signer.id,
-    thread: noteThread(scene, said),
-    replyTo: noteReplyAddress(scene, said),
-    ...noteAgentsRecordWrite(scene, said),
+    thread: noteThread(context, said),
+    replyTo: noteReplyAddress(context, said),
+    ...noteAgentsRecordWrite(context, said),
     ...(at === undefined || Number.isNaN(Date.parse(at)) ? {} : { platformAt: new Date(at).toISOString() }),
   }
 }
 
 /** A deletion names the note and not the agents it was for; one that a community passes on not even its author. */
-function noteAgentsRecordWrite(scene: ActivityContext, said: Said): { readonly recordWrites?: readonly RecordWrite[] } {
+function noteAgentsRecordWrite(
+  context: ActivityContext,
+  said: Said,
+): { readonly recordWrites?: readonly RecordWrite[] } {
   const { agents, agent, id } = said
-  const isPassedOn = findAddressedCommunity(scene, said.object, said.visibility) !== undefined
+  const isPassedOn = findAddressedCommunity(context, said.object, said.visibility) !== undefined
   if ((agents.length < 2 && !isPassedOn) || agent !== agents[0]) return {}
-  const subject = scene.gated.signer.id
+  const subject = context.gated.signer.id
   // Of what only some may read its server says to us, too, that it is not there.
   const value = { agents: [...agents], ...(isPassedOn ? { author: subject } : {}) }
   return { recordWrites: [{ kind: 'put', family: peerFamilies.shared, key: id, value, subject }] }
@@ -179,14 +182,14 @@ function noteThreadId({ context, conversation, inReplyTo }: ReadObject, id: stri
 }
 
 /** Any author can name any thread: it is joined only by those who take part in it. */
-function noteThread(scene: ActivityContext, said: Said): InboundMessage['thread'] {
+function noteThread(context: ActivityContext, said: Said): InboundMessage['thread'] {
   const { id, object } = said
-  const { context, conversation, inReplyTo } = object
+  const { context: objectContext, conversation, inReplyTo } = object
   const parent = safeIri(inReplyTo)
-  const contexts = [safeIri(context), safeIri(conversation)].flatMap((name) =>
+  const contexts = [safeIri(objectContext), safeIri(conversation)].flatMap((name) =>
     name === undefined ? [] : [`c:${name}`],
   )
-  const named = contexts.length > 0 ? [...new Set(contexts)] : threadAliases(scene, said)
+  const named = contexts.length > 0 ? [...new Set(contexts)] : threadAliases(context, said)
   return {
     candidates: [`o:${id}`, ...(parent === undefined ? [] : [`o:${parent}`]), ...named],
     platformVerified: false,
@@ -207,8 +210,8 @@ function threadAliases({ gated: { signer } }: ActivityContext, { object, visibil
   return isOpen && safeIri(name) !== undefined ? [`p:${name}`] : []
 }
 
-function noteChannelContext(scene: ActivityContext, { object, id, agent, visibility, change }: Said): ChannelContext {
-  const { places, connection, gated } = scene
+function noteChannelContext(context: ActivityContext, { object, id, agent, visibility, change }: Said): ChannelContext {
+  const { places, connection, gated } = context
   const mentions = noteMentions(object).map(({ href, name }) => ({ text: name, subject: href }))
   const isMention = mentions.some(({ subject }) => subject === places.actor(agent) || subject === places.profile(agent))
   const isDirect = visibility === 'direct'
@@ -218,7 +221,7 @@ function noteChannelContext(scene: ActivityContext, { object, id, agent, visibil
     external_conversation_id: noteThreadId(object, id),
     external_message_id: id,
     sender_id: gated.signer.id,
-    room_kind: isDirect ? (listOtherRecipients(scene, object).length > 0 ? 'group' : 'dm') : 'channel',
+    room_kind: isDirect ? (listOtherRecipients(context, object).length > 0 ? 'group' : 'dm') : 'channel',
     from_self: false,
     sender_kind: isAutomatedActor(gated.signer) ? 'machine' : 'person',
     addressed: isMention && !isDirect ? 'mention' : 'dm',
@@ -238,9 +241,9 @@ type Answered = {
   readonly agent: string
 }
 
-function noteReplyAddress(scene: ActivityContext, { object, id, agent, visibility }: Answered): JsonObject {
-  const { signer } = scene.gated
-  const community = findAddressedCommunity(scene, object, visibility)
+function noteReplyAddress(context: ActivityContext, { object, id, agent, visibility }: Answered): JsonObject {
+  const { signer } = context.gated
+  const community = findAddressedCommunity(context, object, visibility)
   const isInChat = isChatMessage(object)
   return {
     actor: signer.id,
@@ -255,7 +258,7 @@ function noteReplyAddress(scene: ActivityContext, { object, id, agent, visibilit
     // The inboxes of the other participants are looked up when the answer leaves: until then their own address stands for it.
     participants:
       visibility === 'direct' && !isInChat
-        ? listOtherRecipients(scene, object).map(({ actor, handle }) => ({
+        ? listOtherRecipients(context, object).map(({ actor, handle }) => ({
             actor,
             inbox: actor,
             shared_inbox: null,
@@ -282,8 +285,8 @@ const methods = {
   'ap-origin-fetch': 'urn:gw:auth:ap-origin-fetch:v0.1',
 } as const
 
-export function actorSender(scene: ActivityContext, agent: string): Sender {
-  const { signer, method, keyId, community } = scene.gated
+export function actorSender(context: ActivityContext, agent: string): Sender {
+  const { signer, method, keyId, community } = context.gated
   const key = keyId === undefined ? {} : { keyId }
   const evidence = mintEvidence({
     subject: signer.id,
@@ -291,8 +294,8 @@ export function actorSender(scene: ActivityContext, agent: string): Sender {
     issuer: new URL(signer.id).host,
     method: methods[method],
     assurance: 'domain',
-    recipient: agentHandle(scene, agent),
-    issuedAt: scene.arrival.receivedAt,
+    recipient: agentHandle(context, agent),
+    issuedAt: context.rawRequest.receivedAt,
     ...key,
     claims: {
       actor_type: signer.type,
@@ -302,7 +305,7 @@ export function actorSender(scene: ActivityContext, agent: string): Sender {
   })
   const name = cleanName(signer.name)
   return verifiedSender([evidence], {
-    address: actorAddress(signer, scene.connection.domain),
+    address: actorAddress(signer, context.connection.domain),
     ...(name === '' ? {} : { display_name: name }),
     profile: actorProfile(signer, name),
     auth_method: method,

@@ -16,7 +16,7 @@ const titled: ReadonlySet<string> = new Set(['Article', 'Page', 'Video', 'Audio'
 
 /** Empty: nothing was said. */
 export function noteParts(
-  scene: Pick<ActivityContext, 'places'>,
+  context: Pick<ActivityContext, 'places'>,
   object: ReadObject,
   agent: string,
 ): readonly KnownPart[] {
@@ -24,7 +24,7 @@ export function noteParts(
   const summary = htmlToText(object.summary, { maxLength: maxSummary }).trim()
   const text = htmlToText(object.content).trim()
   // A message that is nothing but the agent's name keeps it.
-  const words = withoutLeadingMention(text, agentMentionForms(scene, object, agent)).trim() || text
+  const words = withoutLeadingMention(text, agentMentionForms(context, object, agent)).trim() || text
   const title = isTitled || hasTitle(object) ? cleanName(object.name) : ''
   const said = [
     ...(title === '' || title === words ? [] : [textPart(title)]),

@@ -23,7 +23,7 @@ export type Signer = {
 }
 
 export type AuthenticateDeps = {
-  readonly desk: KeyVerifier
+  readonly keyVerifier: KeyVerifier
   readonly checker: SignatureChecker
   readonly nowMs: number
   readonly acceptsProofs: boolean
@@ -66,7 +66,7 @@ async function authenticateByHttpSignature(
   const signer = await firstValidClaim(claims, async (claim: SignatureClaim) => {
     const signed = claim.texts.map(encodeSigningText)
     const { keyId, algorithm, signature } = claim
-    const owner = await deps.desk.ask(keyId, actor, (key) =>
+    const owner = await deps.keyVerifier.ask(keyId, actor, (key) =>
       judgeUntilRight(signed, (bytes) => deps.checker.check(key, algorithm, signature, bytes)),
     )
     return owner.kind === 'passed'
@@ -88,7 +88,7 @@ async function authenticateByProof(
   actor: string,
 ): Promise<Checked<Signer>> {
   return firstValidClaim(proofs, async ({ keyId, signature, signed }: ProofClaim) => {
-    const owner = await deps.desk.ask(keyId, actor, (key) =>
+    const owner = await deps.keyVerifier.ask(keyId, actor, (key) =>
       judgeUntilRight(signed, (bytes) => deps.checker.check(key, 'ed25519', signature, bytes)),
     )
     return owner.kind === 'passed'
@@ -252,8 +252,8 @@ export function createRequestSignerLookup({ keys, now, origin }: ReaderVerifierD
     if (!request.headers.has('signature')) return undefined
     const headers: Record<string, string> = Object.fromEntries(request.headers)
     headers[':path'] = `${pathname}${search}`
-    const arrival = { bytes: new Uint8Array(), headers, receivedAt: '', from: 'remote' as const }
-    const signed = readSignedRequest(arrival, origin, request.method)
+    const rawRequest = { bytes: new Uint8Array(), headers, receivedAt: '', from: 'remote' as const }
+    const signed = readSignedRequest(rawRequest, origin, request.method)
     const claims = request.headers.has('signature-input')
       ? parseMessageSignatures(signed, now())
       : [parseCavageSignature(signed, now())]

@@ -16,7 +16,7 @@ export type ToSign = {
   /** Of a POST. */
   readonly body?: Uint8Array<ArrayBuffer>
   readonly key: SigningKey
-  readonly knock: SignatureScheme
+  readonly scheme: SignatureScheme
   readonly nowMs: number
 }
 
@@ -24,7 +24,7 @@ type Headers = Readonly<Record<string, string>>
 
 /** Headers that are sent beside those of the body; the host is the URL's. */
 export function signedHeaders(request: ToSign): Promise<Headers> {
-  return request.knock === 'cavage' ? signCavage(request) : signRfc9421(request)
+  return request.scheme === 'cavage' ? signCavage(request) : signRfc9421(request)
 }
 
 /** draft-cavage-http-signatures-12 §2.3, with the fields that Mastodon and Misskey insist on. */

@@ -49,25 +49,26 @@ export type SignatureVerifierDeps = {
 }
 
 export interface SignatureVerifier {
-  open(arrival: RawRequest): Promise<SignatureResult>
+  open(rawRequest: RawRequest): Promise<SignatureResult>
 }
 
 const defaultMaxBytes = 256 * 1024
 
 export function createSignatureVerifier(deps: SignatureVerifierDeps): SignatureVerifier {
-  const desk = createKeyVerifier(deps.keys, deps.now)
+  const keyVerifier = createKeyVerifier(deps.keys, deps.now)
   const checker = createSignatureChecker()
-  return { open: (arrival) => verifySignedActivity({ ...deps, desk, checker }, arrival) }
+  return { open: (rawRequest) => verifySignedActivity({ ...deps, keyVerifier, checker }, rawRequest) }
 }
 
-type OpenDeps = SignatureVerifierDeps & { readonly desk: KeyVerifier; readonly checker: SignatureChecker }
+type OpenDeps = SignatureVerifierDeps & { readonly keyVerifier: KeyVerifier; readonly checker: SignatureChecker }
 
-async function verifySignedActivity(deps: OpenDeps, arrival: RawRequest): Promise<SignatureResult> {
+async function verifySignedActivity(deps: OpenDeps, rawRequest: RawRequest): Promise<SignatureResult> {
   const { acceptsProofs = false } = deps
-  const request = readSignedRequest(arrival, deps.origin)
-  const closed = checkHeadersAndBodySize(deps, request, arrival) ?? (await checkBodyDigest(request, arrival.bytes))
+  const request = readSignedRequest(rawRequest, deps.origin)
+  const closed =
+    checkHeadersAndBodySize(deps, request, rawRequest) ?? (await checkBodyDigest(request, rawRequest.bytes))
   if (closed !== undefined) return closed
-  const read = parseActivityBody(arrival.bytes)
+  const read = parseActivityBody(rawRequest.bytes)
   if (read.kind === 'refused') return read
   const activity = read.value
   const screened = await screenActivity(deps, activity)

@@ -14,7 +14,7 @@ const maxLooked = 4096
 /** An author's field is short; a long one is made to be misread. */
 const maxFrom = 4000
 /** Verdicts that travel with a mail are its sender's; ours are made here. */
-const othersVerdicts = new Set(['authentication-results', 'received-spf', 'x-original-authentication-results'])
+const foreignResultFields = new Set(['authentication-results', 'received-spf', 'x-original-authentication-results'])
 const controls = /[\u0001-\u0008\u000b\u000c\u000e-\u001f\u007f]/
 
 // Turns text around, is not seen, or is a language of its own that only machines read (tag characters).
@@ -29,7 +29,7 @@ export function scanHead(raw: Uint8Array): MailHead {
   if (cut.fields.some(hasControlCharacters)) faults.add('control_bytes')
   const from = readSingleAuthor(values.get('from'), faults)
   return {
-    fields: cut.fields.filter(({ name }) => !othersVerdicts.has(name)),
+    fields: cut.fields.filter(({ name }) => !foreignResultFields.has(name)),
     bodyStart: cut.bodyStart,
     faults: [...faults],
     from,

@@ -12,7 +12,7 @@ export type OwnMailRegistry = {
   readonly add: (mail: ReceivedMail) => RawRequest
   /** Only the head of it was fetched: the rest is more than we take. */
   readonly addTooLarge: (mail: ReceivedMail) => RawRequest
-  readonly find: (arrival: RawRequest) => OwnMail | undefined
+  readonly find: (rawRequest: RawRequest) => OwnMail | undefined
 }
 
 export function createReceivedMailRegistry(): OwnMailRegistry {

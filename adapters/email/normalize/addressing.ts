@@ -76,25 +76,25 @@ const maxMentions = 50
 export function mailChannelContext(
   mail: VerifiedMail,
   recipient: AgentRecipient,
-  scene: { readonly connection: Connection; readonly addresses: Addresses; readonly threadId: string },
+  context: { readonly connection: Connection; readonly addresses: Addresses; readonly threadId: string },
 ): ChannelContext {
   const { head, proof } = mail
   const author = getProvenAuthor(proof)
   const isOtherRecipient = ({ address }: Mailbox): boolean =>
-    address !== author?.address && !isOurAddress(scene.addresses, address)
+    address !== author?.address && !isOurAddress(context.addresses, address)
   // A recipient that a server on the way wrote in makes it less direct, and is neither addressed nor addresses the agent.
   const named = [...(isFieldProven(proof, 'to') ? head.to : []), ...(isFieldProven(proof, 'cc') ? head.cc : [])]
   const others = [...head.to, ...head.cc].filter(isOtherRecipient)
   const isNamed = named.some(({ address }) => {
-    const meant = resolveRecipient(scene.addresses, address)
+    const meant = resolveRecipient(context.addresses, address)
     return meant.kind === 'agent' && meant.agent === recipient.agent
   })
   // A blind copy is ambient context: answering it would tell the others of it.
   const isDirect = others.length === 0 && (isNamed || recipient.tokenKey !== undefined)
   return {
-    connector_id: scene.connection.id,
+    connector_id: context.connection.id,
     external_provider: 'email',
-    external_conversation_id: scene.threadId,
+    external_conversation_id: context.threadId,
     external_message_id: recipient.thread.id,
     sender_id: author?.address ?? null,
     room_kind: isDirect ? 'dm' : 'group',

@@ -29,7 +29,7 @@ const maxIdLength = 500
 export function normalizeMail(
   context: MailContext,
   mail: VerifiedMail,
-  arrival: RawRequest,
+  rawRequest: RawRequest,
   connection: Connection,
 ): readonly InboundEvent[] {
   const agents = new Map<string, AgentRecipient>()
@@ -41,7 +41,7 @@ export function normalizeMail(
       agents.set(recipient.agent, recipient)
   }
   const messages = [...agents.values()].map((each) =>
-    inboundEventFromMail(context, mail, each, { arrival, connection }),
+    inboundEventFromMail(context, mail, each, { rawRequest, connection }),
   )
   const all = [...reports, ...messages]
   return all.length === 0 ? [ignoredMailEvent(context, mail, mail.envelope.rcptTo[0] ?? '', 'unknown_recipient')] : all
@@ -51,7 +51,7 @@ function inboundEventFromMail(
   context: MailContext,
   given: VerifiedMail,
   recipient: AgentRecipient,
-  { arrival, connection }: { readonly arrival: RawRequest; readonly connection: Connection },
+  { rawRequest, connection }: { readonly rawRequest: RawRequest; readonly connection: Connection },
 ): InboundEvent {
   const mail = { ...given, head: keepAuthorsFields(given.head, given.proof, recipient.tokenKey !== undefined) }
   const parts = mailToMessageParts(mail)
@@ -73,7 +73,7 @@ function inboundEventFromMail(
     sender: mailSender(proof, {
       domain: connection.domain,
       recipient: address,
-      receivedAt: arrival.receivedAt,
+      receivedAt: rawRequest.receivedAt,
       addressDomains: context.addressDomains,
     }),
     recipient: address,
@@ -84,7 +84,7 @@ function inboundEventFromMail(
       rendering: { streaming: 'none', files: true, buttons: false },
     },
     received_via: 'email',
-    received_at: arrival.receivedAt,
+    received_at: rawRequest.receivedAt,
     raw: rawMailToJson(mail, recipient.given, context.addresses.domains),
     channel: mailChannelContext(mail, recipient, { connection, addresses: context.addresses, threadId }),
   }

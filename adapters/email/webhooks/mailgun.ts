@@ -17,9 +17,9 @@ const tolerance = { maxAgeMs: 9 * 3_600_000, maxAheadMs: 300_000 }
 export async function verifyMailgun(
   keys: readonly Secret[],
   deps: WebhookDeps,
-  arrival: RawRequest,
+  rawRequest: RawRequest,
 ): Promise<IngressResult> {
-  const fields = parseFormFields(arrival.headers['content-type'] ?? '', arrival.bytes)
+  const fields = parseFormFields(rawRequest.headers['content-type'] ?? '', rawRequest.bytes)
   if (fields === undefined) return rejectedRequest('malformed_request')
   const [timestamp, token] = [decodeField(fields.get('timestamp')), decodeField(fields.get('token'))]
   if (timestamp === '' || token === '' || token.length > 200) return rejectedRequest('missing_credential')
@@ -28,7 +28,7 @@ export async function verifyMailgun(
   if (!(await isSignedByAnySecret(keys, deps.hmac, signed))) return rejectedRequest('bad_signature')
   const clock = checkClockSkew(parseUnixSeconds(timestamp) * 1000, deps.now(), tolerance)
   if (clock !== 'fresh') return rejectedRequest(clock)
-  return readMailgunMail(fields, token, deps, arrival)
+  return readMailgunMail(fields, token, deps, rawRequest)
 }
 
 async function readMailgunMail(

@@ -35,9 +35,9 @@ export type SesDeps = Pick<ChannelDeps, 'fetch'> & SnsDeps & { readonly maxBytes
 export async function verifySes(
   { topicArns, s3 }: NonNullable<IngressSettings['ses']>,
   deps: SesDeps,
-  arrival: RawRequest,
+  rawRequest: RawRequest,
 ): Promise<IngressResult> {
-  const result = await verifySns(topicArns, deps, arrival)
+  const result = await verifySns(topicArns, deps, rawRequest)
   if (result.kind !== 'notification') return result
   const received = receivedSchema.safeParse(parseJson(result.message))
   if (!received.success)
@@ -46,7 +46,7 @@ export async function verifySes(
   const content = await readMailContent(received.data, s3, deps)
   if (content.kind !== 'fetched') return content
   const envelope = { mailFrom: mail.source, rcptTo: receipt.recipients }
-  return { kind: 'mail', mail: { way: 'ses', raw: content.raw, envelope, receivedAt: arrival.receivedAt } }
+  return { kind: 'mail', mail: { way: 'ses', raw: content.raw, envelope, receivedAt: rawRequest.receivedAt } }
 }
 
 async function readMailContent(
@@ -113,13 +113,13 @@ const maxCertificateBytes = 16_384
 const callMs = 5_000
 
 /** `notification`: what the topic says, believed from here on. */
-export type SnsVerdict = { readonly kind: 'notification'; readonly message: string } | IngressResult
+export type SnsResult = { readonly kind: 'notification'; readonly message: string } | IngressResult
 
 async function verifySns(
   topicArns: readonly string[],
   deps: SnsDeps,
   { bytes }: Pick<RawRequest, 'bytes'>,
-): Promise<SnsVerdict> {
+): Promise<SnsResult> {
   const json = parseBoundedJson(bytes)
   const read = envelopeSchema.safeParse(json.ok ? json.value : undefined)
   if (!read.success) return rejectedRequest('malformed_request')

@@ -47,9 +47,9 @@ export type WebhookDeps = Pick<ChannelDeps, 'hmac' | 'ttlStore' | 'now'> & { rea
 export async function verifyWebhook(
   secrets: readonly Secret[],
   deps: WebhookDeps,
-  arrival: RawRequest,
+  rawRequest: RawRequest,
 ): Promise<IngressResult> {
-  const { headers, bytes, receivedAt } = arrival
+  const { headers, bytes, receivedAt } = rawRequest
   const nonce = headers[webhookHeaders.nonce] ?? ''
   const signature = headers[webhookHeaders.signature]
   if (signature === undefined || !noncePattern.test(nonce)) return rejectedRequest('missing_credential')

@@ -14,14 +14,14 @@ export type RequestVerifierDeps = Pick<ChannelDeps, 'hmac' | 'ttlStore' | 'now' 
 export function createRequestVerifier(
   settings: IngressSettings,
   deps: RequestVerifierDeps,
-): (arrival: RawRequest) => Promise<IngressResult> {
+): (rawRequest: RawRequest) => Promise<IngressResult> {
   const keys: SnsDeps['keys'] = new Map()
   const means = { ...deps, keys, maxBytes: settings.maxBytes }
-  return async (arrival) => {
-    const own = deps.own.find(arrival)
+  return async (rawRequest) => {
+    const own = deps.own.find(rawRequest)
     if (own !== undefined) return own
     try {
-      return await verifyByProvider(settings, means, arrival)
+      return await verifyByProvider(settings, means, rawRequest)
     } catch {
       return { kind: 'later', reason: 'hop_not_judged' }
     }
@@ -59,14 +59,14 @@ function isFormType(type: string | undefined): boolean {
 function verifyByProvider(
   { webhook, ses, mailgun }: IngressSettings,
   deps: RequestVerifierDeps & SnsDeps & { readonly maxBytes: number },
-  arrival: RawRequest,
+  rawRequest: RawRequest,
 ): Promise<IngressResult> {
-  const type = requestMediaType(arrival.headers)
+  const type = requestMediaType(rawRequest.headers)
   const closed = Promise.resolve(rejectedRequest('not_allowed_here'))
-  if (arrival.headers['x-amz-sns-message-type'] !== undefined)
-    return ses === undefined ? closed : verifySes(ses, deps, arrival)
-  if (isFormType(type)) return mailgun === undefined ? closed : verifyMailgun(mailgun.signingKeys, deps, arrival)
+  if (rawRequest.headers['x-amz-sns-message-type'] !== undefined)
+    return ses === undefined ? closed : verifySes(ses, deps, rawRequest)
+  if (isFormType(type)) return mailgun === undefined ? closed : verifyMailgun(mailgun.signingKeys, deps, rawRequest)
   if (webhook === undefined) return closed
   if (type !== 'message/rfc822') return Promise.resolve(rejectedRequest('malformed_request'))
-  return verifyWebhook(webhook.secrets, deps, arrival)
+  return verifyWebhook(webhook.secrets, deps, rawRequest)
 }

@@ -40,7 +40,7 @@ export type AppInstallation = {
 /** One signed payload, and what was known before it came. */
 export type Incoming = {
   readonly app: AppFacts
-  readonly arrival: RawRequest
+  readonly rawRequest: RawRequest
   readonly connection: Connection
   /** By which name the `response_url` is kept. */
   readonly response?: string | undefined
@@ -122,7 +122,7 @@ const methods = {
 } as const
 
 export function slackSender(
-  { place, arrival, connection }: EventContext,
+  { place, rawRequest, connection }: EventContext,
   author: Author,
   about: { readonly channel: string; readonly isMention: boolean },
 ): NormalizedMessage['sender'] {
@@ -135,7 +135,7 @@ export function slackSender(
     method: author.isBot ? (about.isMention ? methods.botMention : methods.bot) : methods.member,
     assurance: 'platform',
     recipient: agentAddress(connection),
-    issuedAt: arrival.receivedAt,
+    issuedAt: rawRequest.receivedAt,
     keyId,
     claims: {
       account: place.account,

@@ -23,12 +23,12 @@ import {
 } from '../wire.ts'
 import { decodeSlackText } from './content.ts'
 import type { EventContext } from './context.ts'
-import * as scenes from './context.ts'
+import * as contexts from './context.ts'
 
 /** Answers within the card need what it asked, and no more of it than a person reads. */
 const maxQuestionLength = 600
 
-export function normalizeInteraction(incoming: scenes.Incoming, value: scenes.Fields): InboundEvent {
+export function normalizeInteraction(incoming: contexts.Incoming, value: contexts.Fields): InboundEvent {
   const parsed = interactionSchema.safeParse(value)
   if (!parsed.success) throw new UnparsableEventError('invalid_interaction')
   const { data } = parsed
@@ -43,14 +43,14 @@ export function normalizeInteraction(incoming: scenes.Incoming, value: scenes.Fi
     ...incoming,
     place,
     deliveryId: interactionDeliveryId(value, incoming),
-    raw: scenes.withoutSlackSecrets(value),
+    raw: contexts.withoutSlackSecrets(value),
   }
   return data.type === 'block_actions'
     ? normalizeButtonClick(eventContext, data)
     : ignoredEvent(eventContext, `unsupported_${data.type}`, data.user?.id)
 }
 
-export function normalizeSlashPayload(incoming: scenes.Incoming, value: scenes.Fields): InboundEvent {
+export function normalizeSlashPayload(incoming: contexts.Incoming, value: contexts.Fields): InboundEvent {
   const parsed = slashSchema.safeParse(value)
   if (!parsed.success) throw new UnparsableEventError('invalid_command')
   const { data } = parsed
@@ -61,19 +61,24 @@ export function normalizeSlashPayload(incoming: scenes.Incoming, value: scenes.F
     appId: data.api_app_id,
   })
   return normalizeSlashCommand(
-    { ...incoming, place, deliveryId: interactionDeliveryId(value, incoming), raw: scenes.withoutSlackSecrets(value) },
+    {
+      ...incoming,
+      place,
+      deliveryId: interactionDeliveryId(value, incoming),
+      raw: contexts.withoutSlackSecrets(value),
+    },
     data,
   )
 }
 
 /** Slack repeats no click and no command; people do. */
-function interactionDeliveryId(value: scenes.Fields, { arrival }: scenes.Incoming): string {
+function interactionDeliveryId(value: contexts.Fields, { rawRequest }: contexts.Incoming): string {
   const trigger = value['trigger_id']
-  return typeof trigger === 'string' && trigger !== '' ? trigger.slice(0, 128) : arrival.receivedAt
+  return typeof trigger === 'string' && trigger !== '' ? trigger.slice(0, 128) : rawRequest.receivedAt
 }
 
 type GivenCommand = {
-  readonly author: scenes.Author
+  readonly author: contexts.Author
   readonly channel: string
   readonly thread: string | undefined
   /** Given by the platform: one for each order. */
@@ -85,7 +90,7 @@ type GivenCommand = {
   readonly replyTo: JsonObject
 }
 
-function normalizeButtonClick(eventContext: scenes.EventContext, interaction: SlackInteraction): InboundEvent {
+function normalizeButtonClick(eventContext: contexts.EventContext, interaction: SlackInteraction): InboundEvent {
   const { user, container, message, actions = [] } = interaction
   const action = actions.find(
     ({ action_id, block_id }) => block_id === approvalBlock && approvalActions.has(action_id ?? ''),
@@ -99,7 +104,7 @@ function normalizeButtonClick(eventContext: scenes.EventContext, interaction: Sl
   if (user === undefined || channel === undefined || card === undefined)
     return ignoredEvent(eventContext, 'click_without_place', user?.id)
   const author = commandAuthor(eventContext, user.id, user.team_id, user.name)
-  const room = scenes.chooseRoomKind(channel, undefined)
+  const room = contexts.chooseRoomKind(channel, undefined)
   const within = container?.thread_ts ?? message?.thread_ts
   // What one person alone sees begins no thread, and a direct conversation is one.
   const opensThread = room !== 'dm' && container?.is_ephemeral !== true
@@ -115,7 +120,7 @@ function normalizeButtonClick(eventContext: scenes.EventContext, interaction: Sl
     words: `/${name} ${code}`,
     mustReplyIndividually: 'click',
     replyTo: {
-      ...scenes.slackReplyAddress(eventContext.place, channel, thread, author),
+      ...contexts.slackReplyAddress(eventContext.place, channel, thread, author),
       reply_to_card: card,
       ...(container?.is_ephemeral === true ? { reply_to_private_card: true } : {}),
       ...replyToResponseField(eventContext),
@@ -124,12 +129,12 @@ function normalizeButtonClick(eventContext: scenes.EventContext, interaction: Sl
   })
 }
 
-function normalizeSlashCommand(eventContext: scenes.EventContext, slash: SlackSlash): InboundEvent {
+function normalizeSlashCommand(eventContext: contexts.EventContext, slash: SlackSlash): InboundEvent {
   const author = commandAuthor(eventContext, slash.user_id, slash.team_id, slash.user_name)
   const name = slash.command.slice(1).toLowerCase()
   // Names of people and channels are tokens here too, where the command asks for it.
   const text = decodeSlackText(slash.text).text.trim()
-  const replyTo = scenes.slackReplyAddress(eventContext.place, slash.channel_id, undefined, author)
+  const replyTo = contexts.slackReplyAddress(eventContext.place, slash.channel_id, undefined, author)
   const isOurs = name === eventContext.app.slashCommand
   const order = isOurs ? parseSlackGatewayCommand(text === '' ? 'help' : text) : undefined
   return commandToInboundMessage(eventContext, {
@@ -146,12 +151,12 @@ function normalizeSlashCommand(eventContext: scenes.EventContext, slash: SlackSl
   })
 }
 
-function replyToResponseField({ response }: scenes.EventContext): { reply_to_response?: string } {
+function replyToResponseField({ response }: contexts.EventContext): { reply_to_response?: string } {
   return response === undefined ? {} : { reply_to_response: response }
 }
 
 export function normalizeStopButton(
-  eventContext: scenes.EventContext,
+  eventContext: contexts.EventContext,
   stop: { readonly channel: string; readonly user: string; readonly thread_ts: string; readonly event_ts: string },
 ): InboundEvent {
   const author = commandAuthor(eventContext, stop.user, undefined)
@@ -164,7 +169,7 @@ export function normalizeStopButton(
     command: { name: 'stop', args: '' },
     words: '/stop',
     mustReplyIndividually: 'command',
-    replyTo: scenes.slackReplyAddress(eventContext.place, stop.channel, stop.thread_ts, author),
+    replyTo: contexts.slackReplyAddress(eventContext.place, stop.channel, stop.thread_ts, author),
   })
 }
 
@@ -180,33 +185,33 @@ function parseSlackGatewayCommand(text: string): ChannelContext['command'] {
 
 /** What an order calls its author is a user name; the name that people see is asked for where it is shown. */
 function commandAuthor(
-  { place }: scenes.EventContext,
+  { place }: contexts.EventContext,
   id: string,
   team: string | undefined,
   username = '',
-): scenes.Author {
-  return { id, ...scenes.resolveAuthorTeam(place, team), isBot: false, isGuest: false, name: '', username }
+): contexts.Author {
+  return { id, ...contexts.resolveAuthorTeam(place, team), isBot: false, isGuest: false, name: '', username }
 }
 
-function commandToInboundMessage(eventContext: scenes.EventContext, order: GivenCommand): InboundMessage {
-  const { place, connection, arrival } = eventContext
+function commandToInboundMessage(eventContext: contexts.EventContext, order: GivenCommand): InboundMessage {
+  const { place, connection, rawRequest } = eventContext
   const { author, channel, thread, id, command } = order
-  const threadId = scenes.slackThreadId(place, channel, thread)
-  const room = scenes.chooseRoomKind(channel, undefined)
+  const threadId = contexts.slackThreadId(place, channel, thread)
+  const room = contexts.chooseRoomKind(channel, undefined)
   return {
     kind: 'message',
     message: {
       id: `${place.account}:${channel}:${id}`,
       thread_id: threadId,
-      sender: scenes.slackSender(eventContext, author, { channel, isMention: false }),
-      recipient: scenes.agentAddress(connection),
+      sender: contexts.slackSender(eventContext, author, { channel, isMention: false }),
+      recipient: contexts.agentAddress(connection),
       parts: [textPart(order.words)],
-      recipient_capabilities: scenes.slackRecipientCapabilities(eventContext.app),
+      recipient_capabilities: contexts.slackRecipientCapabilities(eventContext.app),
       received_via: 'slack',
-      received_at: arrival.receivedAt,
+      received_at: rawRequest.receivedAt,
       raw: eventContext.raw,
       channel: {
-        ...scenes.baseChannelContext(eventContext, {
+        ...contexts.baseChannelContext(eventContext, {
           external_conversation_id: channel,
           external_message_id: id,
           sender_id: author.id,
@@ -224,31 +229,31 @@ function commandToInboundMessage(eventContext: scenes.EventContext, order: Given
     version: '0',
     isSenderChosenId: false,
     deliveryId: eventContext.deliveryId,
-    subject: scenes.slackSubject(author),
+    subject: contexts.slackSubject(author),
     thread: { candidates: [threadId], platformVerified: true, newThreadKey: threadId },
     replyTo: order.replyTo,
     mustReplyIndividually: order.mustReplyIndividually,
-    platformAt: order.at === undefined ? arrival.receivedAt : scenes.tsToIsoTime(order.at),
+    platformAt: order.at === undefined ? rawRequest.receivedAt : contexts.tsToIsoTime(order.at),
   }
 }
 
-export function ignoredEvent(eventContext: scenes.EventContext, reason: string, userId?: string): InboundEvent {
+export function ignoredEvent(eventContext: contexts.EventContext, reason: string, userId?: string): InboundEvent {
   const { deliveryId, raw, place } = eventContext
-  const author = userId === undefined ? undefined : { ...scenes.resolveAuthorTeam(place, undefined), id: userId }
-  const subject = author === undefined ? {} : { subject: scenes.slackSubject(author) }
+  const author = userId === undefined ? undefined : { ...contexts.resolveAuthorTeam(place, undefined), id: userId }
+  const subject = author === undefined ? {} : { subject: contexts.slackSubject(author) }
   return { kind: 'ignored', reason, isNoise: false, deliveryId, ...subject, raw }
 }
 
 /** Installation of a click or a command. An organization's payload names no team of its own. */
 function resolveInteractionInstallation(
-  app: scenes.AppFacts,
+  app: contexts.AppFacts,
   given: {
     readonly isOrg: boolean
     readonly team: string | undefined
     readonly enterprise: string | undefined
     readonly appId: string | undefined
   },
-): scenes.AppInstallation {
+): contexts.AppInstallation {
   const account = given.isOrg ? given.enterprise : given.team
   if (account === undefined) throw new UnparsableEventError('no_installation')
   return { account, ...given, appId: app.appId ?? given.appId, botUserId: app.botUserId, isShared: true }

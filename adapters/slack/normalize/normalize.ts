@@ -22,7 +22,7 @@ import {
   threadOpenedSchema,
 } from '../wire.ts'
 import { type MessageParts, readMessageParts } from './content.ts'
-import * as scenes from './context.ts'
+import * as contexts from './context.ts'
 import {
   ignoredEvent,
   listViewedEntities,
@@ -45,20 +45,20 @@ const orderTypes: ReadonlySet<unknown> = new Set([
   'workflow_step_edit',
 ])
 
-export function normalizeSlack(incoming: scenes.Incoming, value: scenes.Fields): InboundEvent {
+export function normalizeSlack(incoming: contexts.Incoming, value: contexts.Fields): InboundEvent {
   if (typeof value['command'] === 'string') return normalizeSlashPayload(incoming, value)
   if (orderTypes.has(value['type'])) return normalizeInteraction(incoming, value)
-  const raw = scenes.withoutSlackSecrets(value)
+  const raw = contexts.withoutSlackSecrets(value)
   const envelope = readWire(envelopeRule, value)
   if (envelope === misfit) throw new UnparsableEventError('invalid_envelope')
-  const deliveryId = envelope.event_id ?? `${envelope.type}:${incoming.arrival.receivedAt}`
+  const deliveryId = envelope.event_id ?? `${envelope.type}:${incoming.rawRequest.receivedAt}`
   if (envelope.type === 'app_rate_limited')
     return { kind: 'ignored', reason: 'app_rate_limited', isNoise: false, deliveryId, raw }
   if (envelope.type !== 'event_callback')
     return { kind: 'ignored', reason: 'unsupported_type', isNoise: false, deliveryId, raw }
-  const eventContext: scenes.EventContext = {
+  const eventContext: contexts.EventContext = {
     ...incoming,
-    place: scenes.resolveInstallation(incoming.app, envelope),
+    place: contexts.resolveInstallation(incoming.app, envelope),
     deliveryId,
     raw,
   }
@@ -100,7 +100,7 @@ type Change = {
   readonly version: string
 }
 
-function normalizeMessageEvent(eventContext: scenes.EventContext, event: SlackEvent): InboundEvent {
+function normalizeMessageEvent(eventContext: contexts.EventContext, event: SlackEvent): InboundEvent {
   const change = detectMessageChange(event)
   if (typeof change === 'string') return ignoredMessage(eventContext, change)
   const reason = messageIgnoreReason(eventContext, event, change.message)
@@ -144,7 +144,7 @@ function isTextChanged(message: SlackMessage, previous: SlackMessage): boolean {
 }
 
 function messageIgnoreReason(
-  { app, place, isBeyondHops }: scenes.EventContext,
+  { app, place, isBeyondHops }: contexts.EventContext,
   event: SlackEvent,
   message: SlackMessage,
 ): string | undefined {
@@ -160,7 +160,10 @@ function messageIgnoreReason(
 
 type BotMarks = Pick<SlackMessage, 'user' | 'bot_id' | 'app_id' | 'bot_profile' | 'subtype'>
 
-function isOwnMessage({ botUserId, appId }: scenes.AppInstallation, { user, app_id, bot_profile }: BotMarks): boolean {
+function isOwnMessage(
+  { botUserId, appId }: contexts.AppInstallation,
+  { user, app_id, bot_profile }: BotMarks,
+): boolean {
   if (botUserId !== undefined && user === botUserId) return true
   return appId !== undefined && (app_id === appId || bot_profile?.app_id === appId)
 }
@@ -169,13 +172,13 @@ function isBotMessage({ bot_id, bot_profile, subtype }: BotMarks): boolean {
   return bot_id !== undefined || bot_profile !== undefined || subtype === 'bot_message'
 }
 
-function messageAuthor({ place }: scenes.EventContext, message: SlackMessage): scenes.Author | undefined {
+function messageAuthor({ place }: contexts.EventContext, message: SlackMessage): contexts.Author | undefined {
   const id = message.user ?? message.bot_id
   if (id === undefined) return undefined
   const profile = message.user_profile
   return {
     id,
-    ...scenes.resolveAuthorTeam(place, message.user_team ?? message.source_team),
+    ...contexts.resolveAuthorTeam(place, message.user_team ?? message.source_team),
     isBot: isBotMessage(message),
     isGuest: profile?.is_restricted === true || profile?.is_ultra_restricted === true,
     username: profile?.name ?? '',
@@ -183,23 +186,23 @@ function messageAuthor({ place }: scenes.EventContext, message: SlackMessage): s
   }
 }
 
-type MessageContext = scenes.EventContext & {
+type MessageContext = contexts.EventContext & {
   readonly event: SlackEvent
   readonly change: Change
-  readonly author: scenes.Author
+  readonly author: contexts.Author
   readonly said: MessageParts
 }
 
 function slackInboundMessage(eventContext: MessageContext): InboundMessage {
-  const { place, event, author, said, connection, arrival } = eventContext
+  const { place, event, author, said, connection, rawRequest } = eventContext
   const { message, version, event: kind } = eventContext.change
   const { channel } = event
-  const room = scenes.chooseRoomKind(channel, event.channel_type)
+  const room = contexts.chooseRoomKind(channel, event.channel_type)
   const surface = chooseAppSurface(room, message)
   // A direct conversation is one thread; anywhere else, and in the app's own views, every first message opens its own.
   const opensThread = room !== 'dm' || surface !== undefined
   const thread = message.thread_ts ?? (opensThread ? message.ts : undefined)
-  const threadId = scenes.slackThreadId(place, channel, thread)
+  const threadId = contexts.slackThreadId(place, channel, thread)
   const originalId = `${place.account}:${channel}:${message.ts}`
   const isReply = message.thread_ts !== undefined && message.thread_ts !== message.ts
   const context = messageChannelContext(eventContext, room, originalId)
@@ -209,12 +212,12 @@ function slackInboundMessage(eventContext: MessageContext): InboundMessage {
       id: kind === 'new' ? originalId : `${originalId}:${version}`,
       thread_id: threadId,
       ...(isReply ? { in_reply_to: `${place.account}:${channel}:${message.thread_ts}` } : {}),
-      sender: scenes.slackSender(eventContext, author, { channel, isMention: context.addressed === 'mention' }),
-      recipient: scenes.agentAddress(connection),
+      sender: contexts.slackSender(eventContext, author, { channel, isMention: context.addressed === 'mention' }),
+      recipient: contexts.agentAddress(connection),
       parts: [...said.parts],
-      recipient_capabilities: scenes.slackRecipientCapabilities(eventContext.app),
+      recipient_capabilities: contexts.slackRecipientCapabilities(eventContext.app),
       received_via: 'slack',
-      received_at: arrival.receivedAt,
+      received_at: rawRequest.receivedAt,
       raw: eventContext.raw,
       channel: context,
     },
@@ -223,14 +226,14 @@ function slackInboundMessage(eventContext: MessageContext): InboundMessage {
     version,
     isSenderChosenId: false,
     deliveryId: eventContext.deliveryId,
-    subject: scenes.slackSubject(author),
+    subject: contexts.slackSubject(author),
     thread: { candidates: [threadId], platformVerified: true, newThreadKey: threadId },
     replyTo: {
-      ...scenes.slackReplyAddress(place, channel, thread, author),
+      ...contexts.slackReplyAddress(place, channel, thread, author),
       reply_to_ts: message.ts,
       ...(surface === undefined ? {} : { reply_to_surface: surface }),
     },
-    platformAt: scenes.tsToIsoTime(kind === 'new' ? message.ts : (event.event_ts ?? event.ts)),
+    platformAt: contexts.tsToIsoTime(kind === 'new' ? message.ts : (event.event_ts ?? event.ts)),
   }
 }
 
@@ -254,7 +257,10 @@ function messageChannelContext(
   const mentions: NonNullable<ChannelContext['mentions']>[number][] = []
   for (const { text, userId } of said.named) {
     if (userId === place.botUserId) isCalled = true
-    mentions.push({ text, subject: scenes.slackSubject({ ...scenes.resolveAuthorTeam(place, undefined), id: userId }) })
+    mentions.push({
+      text,
+      subject: contexts.slackSubject({ ...contexts.resolveAuthorTeam(place, undefined), id: userId }),
+    })
   }
   const { thread_ts: root, ts } = change.message
   const own = change.message.app_context
@@ -264,7 +270,7 @@ function messageChannelContext(
   const isHeardOn = isInThread && !author.isBot
   const parentIsUs = place.botUserId !== undefined && change.message.parent_user_id === place.botUserId
   return {
-    ...scenes.baseChannelContext(eventContext, {
+    ...contexts.baseChannelContext(eventContext, {
       external_conversation_id: event.channel,
       external_message_id: change.message.ts,
       sender_id: author.id,
@@ -273,15 +279,15 @@ function messageChannelContext(
     addressed: room === 'dm' ? 'dm' : isCalled ? 'mention' : parentIsUs ? 'reply' : isHeardOn ? 'thread' : 'none',
     mentions,
     event: change.event,
-    ...(room === 'dm' || isInThread ? {} : { main_line: scenes.slackThreadId(place, event.channel, undefined) }),
+    ...(room === 'dm' || isInThread ? {} : { main_line: contexts.slackThreadId(place, event.channel, undefined) }),
     ...(change.message.subtype === 'thread_broadcast' ? { broadcast: true } : {}),
     ...(viewed === undefined ? {} : { context: viewed }),
     ...(change.event === 'new' ? {} : { target_id: originalId }),
   }
 }
 
-function ignoredMessage(eventContext: scenes.EventContext, reason: string, author?: scenes.Author): InboundEvent {
+function ignoredMessage(eventContext: contexts.EventContext, reason: string, author?: contexts.Author): InboundEvent {
   const { deliveryId, raw } = eventContext
-  const subject = author === undefined ? {} : { subject: scenes.slackSubject(author) }
+  const subject = author === undefined ? {} : { subject: contexts.slackSubject(author) }
   return { kind: 'ignored', reason, isNoise: reason === 'thread_notice', deliveryId, ...subject, raw }
 }

@@ -68,7 +68,7 @@ export function normalizedMessage(updateContext: UpdateContext, facts: MessageFa
       },
     },
     received_via: 'telegram',
-    received_at: updateContext.arrival.receivedAt,
+    received_at: updateContext.rawRequest.receivedAt,
     raw: updateContext.raw,
     channel,
   }
@@ -119,7 +119,7 @@ export function personAuthor(from: TelegramUser): Author {
 }
 
 function telegramSender(
-  { bot, arrival, connection }: UpdateContext,
+  { bot, rawRequest, connection }: UpdateContext,
   author: Author,
   chat: TelegramChat,
 ): NormalizedMessage['sender'] {
@@ -136,7 +136,7 @@ function telegramSender(
     method: author.method,
     assurance: 'platform',
     recipient: agentAddress(connection),
-    issuedAt: arrival.receivedAt,
+    issuedAt: rawRequest.receivedAt,
     keyId: bot.id,
     claims: { chat_id: chat.id, chat_type: chat.type },
   })
@@ -158,7 +158,7 @@ export type BotFacts = {
 
 export type UpdateContext = {
   readonly bot: BotFacts
-  readonly arrival: RawRequest
+  readonly rawRequest: RawRequest
   readonly connection: Connection
   readonly deliveryId: string
   readonly raw: unknown

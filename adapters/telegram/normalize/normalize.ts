@@ -34,14 +34,14 @@ import { normalizeChatMessage } from './message.ts'
 export function normalizeTelegram(
   bot: BotFacts,
   payload: Uint8Array,
-  arrival: RawRequest,
+  rawRequest: RawRequest,
   connection: Connection,
 ): readonly InboundEvent[] {
   const json = parseBoundedJson(payload)
   if (!json.ok) throw new UnparsableEventError(json.reason)
   const update = readWire(updateRule, json.value)
   if (update === misfit) throw new UnparsableEventError('invalid_update')
-  const updateContext = { bot, arrival, connection, deliveryId: update.update_id, raw: json.value }
+  const updateContext = { bot, rawRequest, connection, deliveryId: update.update_id, raw: json.value }
   for (const [field, event] of Object.entries(messageFields)) {
     const message = update[field as keyof typeof messageFields]
     if (message !== undefined) return [normalizeChatMessage(updateContext, message, event)]

@@ -27,7 +27,7 @@ export type TranscriptLock = {
 }
 
 /** What a model turn is asked with, where the caller of the loop has a say in it. */
-export type AskMeans = {
+export type AskOptions = {
   readonly signal: AbortSignal
   readonly readFile: NonNullable<ModelRequest['readFile']>
   /** Only these tools; undefined: all there are. */
@@ -39,7 +39,7 @@ export type AnsweredTurn = { readonly answer: ModelTurn; readonly offered: reado
 export type LoopOptions = {
   readonly model: Model
   /** Keeps what the model said in its n-th turn: `ask` is called, and its request made, only where that is not known yet. */
-  readonly keepTurn?: (turn: number, ask: (means: AskMeans) => Promise<AnsweredTurn>) => Promise<ModelTurn>
+  readonly keepTurn?: (turn: number, ask: (options: AskOptions) => Promise<AnsweredTurn>) => Promise<ModelTurn>
   readonly runId: string
   readonly sessionId: string
   readonly tools?: ToolRunner

@@ -17,7 +17,7 @@ import { createToolAudit } from './tool-records.ts'
 type Batch = {
   readonly state: RunState
   readonly options: LoopOptions
-  readonly desk: ToolRunner
+  readonly toolRunner: ToolRunner
   readonly context: Fields
   /** Notes to the model, put behind all results: providers want those in one piece. */
   readonly notes: Envelope[]
@@ -28,11 +28,11 @@ type Batch = {
 export async function runToolBatch(
   state: RunState,
   options: LoopOptions,
-  desk: ToolRunner,
+  toolRunner: ToolRunner,
   calls: readonly unknown[],
   context: Fields,
 ): Promise<void> {
-  const batch: Batch = { state, options, desk, context, notes: [], results: [], isCompleteByPolicy: false }
+  const batch: Batch = { state, options, toolRunner, context, notes: [], results: [], isCompleteByPolicy: false }
   const asked = calls.map(readRequestedCall)
   state.waiting = []
   for (const [index, call] of asked.entries()) {
@@ -52,12 +52,12 @@ export async function runToolBatch(
 
 /** False: the batch ends here. */
 async function runBatchCall(batch: Batch, call: RequestedCall, id: string): Promise<boolean> {
-  const { state, options, desk, context } = batch
-  const ready = await desk.ready(call, id, context)
+  const { state, options, toolRunner, context } = batch
+  const ready = await toolRunner.ready(call, id, context)
   await options.spinGuard?.record(ready.tool_name, ready.prepared?.parameters ?? call.parameters)
   recordCallStart(state, ready)
   const end = await ignoreRunCancelled(
-    desk.run(ready, {
+    toolRunner.run(ready, {
       turn: state.turn,
       context,
       messages: state.messages,

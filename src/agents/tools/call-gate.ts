@@ -6,7 +6,7 @@ import type { Fields } from '../../lib/json-value.ts'
 import type { CompletionGate } from '../loop/options.ts'
 import type { PreToolMediator } from './mediate.ts'
 
-export type GateVerdict = { readonly message: string; readonly context: Fields }
+export type GateDecision = { readonly message: string; readonly context: Fields }
 
 /** The tools called so far, in order. Refused attempts stand there too and count. */
 export function listCalledTools(messages: readonly Pick<Envelope, 'type' | 'payload'>[]): readonly string[] {
@@ -18,7 +18,7 @@ export function findCallGateViolation(
   rules: readonly GateRule[],
   called: readonly string[],
   tool: string,
-): GateVerdict | undefined {
+): GateDecision | undefined {
   for (const rule of rules) {
     if (!rule.gate_calls || rule.after_tool === undefined || rule.require_one_of.includes(tool)) continue
     const anchor = called.lastIndexOf(rule.after_tool)
@@ -37,7 +37,7 @@ export function findCallGateViolation(
 export function findCompletionGateViolation(
   rules: readonly GateRule[],
   called: readonly string[],
-): GateVerdict | undefined {
+): GateDecision | undefined {
   for (const rule of rules) {
     if (!rule.gate_completion) continue
     const anchor = rule.after_tool === undefined ? -1 : called.indexOf(rule.after_tool)
@@ -58,18 +58,18 @@ export function findCompletionGateViolation(
 /** The gate at the end of a run. */
 export function createCompletionGate(rules: readonly GateRule[]): CompletionGate {
   return (messages) => {
-    const verdict = findCompletionGateViolation(rules, listCalledTools(messages))
-    return verdict === undefined ? undefined : { ...verdict.context, message: verdict.message }
+    const decision = findCompletionGateViolation(rules, listCalledTools(messages))
+    return decision === undefined ? undefined : { ...decision.context, message: decision.message }
   }
 }
 
 /** The gate as a mediator, to be asked before any other. The call being judged is the last one in the transcript. */
 export function createGateMediator(rules: readonly GateRule[]): PreToolMediator {
   return ({ messages, tool_name }) => {
-    const verdict = findCallGateViolation(rules, listCalledTools(messages).slice(0, -1), tool_name)
-    if (verdict === undefined) return { action: 'proceed' }
-    const metadata = { ...verdict.context, error_type: 'tool_call_gate_rejected' }
-    return { action: 'reject', error: verdict.message, metadata }
+    const decision = findCallGateViolation(rules, listCalledTools(messages).slice(0, -1), tool_name)
+    if (decision === undefined) return { action: 'proceed' }
+    const metadata = { ...decision.context, error_type: 'tool_call_gate_rejected' }
+    return { action: 'reject', error: decision.message, metadata }
   }
 }
 

@@ -1,5 +1,5 @@
 // What an event becomes. S40, which needs the books, is in accept-cases.ts.
-import type { ReceiveResult } from '../../../src/contract/adapter.ts'
+import type { NormalizeResult } from '../../../src/contract/adapter.ts'
 import { memoryNotes } from '../../doubles/memory-ttl-store.ts'
 import type { Case } from '../conform.ts'
 import { ada, adapterWith, arrived, bot, envelope, message, read, receive, wordsOf } from './slack-setup.ts'
@@ -36,7 +36,7 @@ const noticed = (event: object) => arrived(envelope(event))
 const direct = { channel: 'D0ADA0001', channel_type: 'im' }
 const inAssistant = message({ ...direct, thread_ts: '1763300000.000050', assistant_thread: { action_token: 'x' } })
 const inAgentView = (context: object) => message({ ...direct, app_context: context })
-const contextIn = (reception: ReceiveResult): unknown => {
+const contextIn = (reception: NormalizeResult): unknown => {
   const [first] = reception.kind === 'read' ? reception.events : []
   return first?.kind === 'message' ? first.message.channel?.context : undefined
 }

@@ -1,6 +1,6 @@
 // What the cases of Slack share: an adapter as the kit makes it, events in Slack's form, and what becomes of them.
 import { expect } from 'vitest'
-import type { ReceiveResult } from '../../../src/contract/adapter.ts'
+import type { NormalizeResult } from '../../../src/contract/adapter.ts'
 import type { Adapter, InboundEvent, InboundMessage, RawRequest } from '../../../src/contract/index.ts'
 import { webHmac } from '../../../src/lib/index.ts'
 import type { JsonObject } from '../../../src/lib/json-value.ts'
@@ -27,7 +27,7 @@ export async function receive(
   payload: unknown,
   how: SignOptions = {},
   adapter = createAdapterFromFixtures(kit),
-): Promise<ReceiveResult> {
+): Promise<NormalizeResult> {
   return adapter.receive(await fixtures.sign(bytesOf(payload), how), kit.connection)
 }
 

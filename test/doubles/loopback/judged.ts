@@ -1,10 +1,10 @@
 // A loopback platform whose arrivals the test judges itself: what a channel may say of an arrival beside taking it.
-import type { ReceiveResult } from '../../../src/contract/adapter.ts'
+import type { NormalizeResult } from '../../../src/contract/adapter.ts'
 import type { Adapter, ChannelDefinition, InboundEvent } from '../../../src/contract/index.ts'
 import { type LoopbackEvent, loopbackClientId } from './index.ts'
 
 /** Undefined: as the loopback channel judges it. */
-export type Judge = (event: LoopbackEvent) => Exclude<ReceiveResult, { kind: 'read' }> | undefined
+export type Judge = (event: LoopbackEvent) => Exclude<NormalizeResult, { kind: 'read' }> | undefined
 
 export type JudgedOptions = {
   readonly judge?: Judge
@@ -18,10 +18,10 @@ export function judgedChannel({ judge, change, adapter: more }: JudgedOptions): 
     const adapter = loopbackClientId.create(settings, deps)
     return {
       ...adapter,
-      async receive(arrival, connection) {
-        const judged = judge?.(JSON.parse(new TextDecoder().decode(arrival.bytes)) as LoopbackEvent)
+      async receive(rawRequest, connection) {
+        const judged = judge?.(JSON.parse(new TextDecoder().decode(rawRequest.bytes)) as LoopbackEvent)
         if (judged !== undefined) return judged
-        const reception = await adapter.receive(arrival, connection)
+        const reception = await adapter.receive(rawRequest, connection)
         return reception.kind === 'read' && change !== undefined
           ? { kind: 'read', events: change(reception.events) }
           : reception

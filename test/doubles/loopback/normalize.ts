@@ -23,7 +23,7 @@ type Event = ReturnType<typeof eventSchema.parse>
 export function normalizeLoopback(
   channel: string,
   payload: Uint8Array,
-  arrival: RawRequest,
+  rawRequest: RawRequest,
   connection: Connection,
 ): readonly InboundEvent[] {
   const json = parseBoundedJson(payload)
@@ -39,13 +39,22 @@ export function normalizeLoopback(
   if (event.text === undefined || (event.from === undefined && event.evidence === undefined))
     return ignored('nothing_said', event.id.startsWith('ping'))
   return [
-    arrived({ channel, arrival, connection, event, deliveryId, from: event.from, text: event.text, raw: json.value }),
+    arrived({
+      channel,
+      rawRequest,
+      connection,
+      event,
+      deliveryId,
+      from: event.from,
+      text: event.text,
+      raw: json.value,
+    }),
   ]
 }
 
 type Scene = {
   readonly channel: string
-  readonly arrival: RawRequest
+  readonly rawRequest: RawRequest
   readonly connection: Connection
   readonly event: Event
   readonly deliveryId: string
@@ -82,7 +91,7 @@ function arrived(scene: Scene): InboundEvent {
 }
 
 function messageOf(scene: Scene): NormalizedMessage {
-  const { channel, arrival, connection, event, from, text, raw } = scene
+  const { channel, rawRequest, connection, event, from, text, raw } = scene
   const recipient = formatAddress({ local: connection.agent, domain: connection.domain })
   return {
     id: event.id,
@@ -92,7 +101,7 @@ function messageOf(scene: Scene): NormalizedMessage {
     parts: [...(text === '' && event.files.length > 0 ? [] : [textPart(text)]), ...event.files.map(filePart)],
     recipient_capabilities: { mention_relay: { kind: 'none' } },
     received_via: channel,
-    received_at: arrival.receivedAt,
+    received_at: rawRequest.receivedAt,
     raw,
     channel: {
       connector_id: connection.id,
@@ -118,7 +127,7 @@ function filePart({ id, mime, name }: Event['files'][number]): Part {
   return { kind: 'file', bytes_ref: { kind: 'channel', ref: { id } }, ...facts }
 }
 
-function senderOf({ arrival, connection, event, from }: Scene, recipient: string): Sender {
+function senderOf({ rawRequest, connection, event, from }: Scene, recipient: string): Sender {
   const shown = {
     ...(event.name === undefined ? {} : { display_name: event.name }),
     ...(event.profile === undefined ? {} : { profile: event.profile }),
@@ -131,7 +140,7 @@ function senderOf({ arrival, connection, event, from }: Scene, recipient: string
     method: 'urn:gw:auth:loopback:v0.1',
     assurance: 'platform',
     recipient,
-    issuedAt: arrival.receivedAt,
+    issuedAt: rawRequest.receivedAt,
   })
   const address = formatAddress({ local: from, domain: `loopback.${connection.domain}` })
   return verifiedSender([evidence], { ...shown, address })

@@ -14,16 +14,18 @@ export async function verifyLoopback(
   hmac: Hmac,
   secret: Secret,
   now: () => number,
-  arrival: RawRequest,
+  rawRequest: RawRequest,
 ): Promise<VerifyResult<Uint8Array>> {
-  const signature = arrival.headers[signatureHeader]
+  const signature = rawRequest.headers[signatureHeader]
   if (signature === undefined) return { kind: 'rejected', reason: 'missing_credential' }
-  const timestamp = arrival.headers[timestampHeader]
-  const isGenuine = await verifyHmacSha256(hmac, signedBytes(arrival.bytes, timestamp), signature, secret.reveal())
+  const timestamp = rawRequest.headers[timestampHeader]
+  const isGenuine = await verifyHmacSha256(hmac, signedBytes(rawRequest.bytes, timestamp), signature, secret.reveal())
   if (!isGenuine) return { kind: 'rejected', reason: 'bad_signature' }
-  if (timestamp === undefined) return { kind: 'genuine', payload: arrival.bytes }
+  if (timestamp === undefined) return { kind: 'genuine', payload: rawRequest.bytes }
   const judgement = checkClockSkew(Number(timestamp), now(), tolerance)
-  return judgement === 'fresh' ? { kind: 'genuine', payload: arrival.bytes } : { kind: 'rejected', reason: judgement }
+  return judgement === 'fresh'
+    ? { kind: 'genuine', payload: rawRequest.bytes }
+    : { kind: 'rejected', reason: judgement }
 }
 
 /** The headers a sender puts on a body. */

@@ -49,7 +49,7 @@ async function answerTo(peer: ServerPeer, user: string, changes: Partial<Deliver
 }
 
 const callOf = ({ calls }: Answer) => calls[0]?.call as InboxCall
-const rfc9421 = { knock: 'rfc9421', failures: 0, restsUntil: 0 }
+const rfc9421 = { scheme: 'rfc9421', failures: 0, restsUntil: 0 }
 const expectRfc9421 = ({ scene }: Answer, peer: ServerPeer) =>
   scene.notes.keep({ family: 'activitypub_host', key: peer.origin, value: rfc9421, lifeMs: 3_600_000 })
 
@@ -107,9 +107,9 @@ describeBeside('a Fedify server', fedify, (start) => {
     inReplyTo: `${peer.origin}/o/1`,
   })
 
-  test.each(['cavage', 'rfc9421'] as const)('AP-142: takes our reply signed by %s at once', async (knock) => {
+  test.each(['cavage', 'rfc9421'] as const)('AP-142: takes our reply signed by %s at once', async (scheme) => {
     const answer = await answerTo(peer, 'users/bob', unproven())
-    if (knock === 'rfc9421') await expectRfc9421(answer, peer)
+    if (scheme === 'rfc9421') await expectRfc9421(answer, peer)
     expect(await answer.scene.deliver(callOf(answer))).toMatchObject({ kind: 'delivered' })
     const { told, statuses } = await peer.toldOf(1)
     expect(statuses).toEqual([202])

@@ -37,11 +37,11 @@ beforeAll(async () => {
 })
 afterAll(() => ours.stop())
 
-async function signed(knock: SignatureScheme, changes: { readonly method?: 'GET' } = {}): Promise<Message> {
+async function signed(scheme: SignatureScheme, changes: { readonly method?: 'GET' } = {}): Promise<Message> {
   const method = changes.method ?? 'POST'
   const key = ours.keys.rsa
   const sent = method === 'POST' ? { body } : {}
-  const headers = await signedHeaders({ method, url, ...sent, key, knock, nowMs: Date.now() })
+  const headers = await signedHeaders({ method, url, ...sent, key, scheme, nowMs: Date.now() })
   return { method, url, headers: { host: 'social.example', ...headers } }
 }
 
@@ -82,7 +82,7 @@ describeBeside('Fedify', fedify, (module) => {
     documentLoader: async (asked: string) => ({ contextUrl: null, document: ours.document, documentUrl: asked }),
     contextLoader: module().getDocumentLoader({ allowPrivateAddress: true }),
   })
-  const judge = async (knock: SignatureScheme, sent: Uint8Array<ArrayBuffer> = body) => {
+  const judge = async (scheme: SignatureScheme, sent: Uint8Array<ArrayBuffer> = body) => {
     // Without the query: its verifier of the old form leaves it out of what was signed.
     const plain = 'https://social.example/users/alice/inbox'
     const headers = await signedHeaders({
@@ -90,17 +90,17 @@ describeBeside('Fedify', fedify, (module) => {
       url: plain,
       body,
       key: ours.keys.rsa,
-      knock,
+      scheme,
       nowMs: Date.now(),
     })
     const request = new Request(plain, { method: 'POST', headers: { host: 'social.example', ...headers }, body: sent })
-    const spec = knock === 'cavage' ? 'draft-cavage-http-signatures-12' : 'rfc9421'
+    const spec = scheme === 'cavage' ? 'draft-cavage-http-signatures-12' : 'rfc9421'
     return (await module().verifyRequest(request, { ...loading(), spec }))?.id?.href
   }
 
-  test.each(['cavage', 'rfc9421'] as const)('AP-142: our %s is genuine, and not over another body', async (knock) => {
-    expect(await judge(knock)).toBe(ours.keys.rsa.id)
-    expect(await judge(knock, new TextEncoder().encode('{"type":"Delete"}'))).toBeUndefined()
+  test.each(['cavage', 'rfc9421'] as const)('AP-142: our %s is genuine, and not over another body', async (scheme) => {
+    expect(await judge(scheme)).toBe(ours.keys.rsa.id)
+    expect(await judge(scheme, new TextEncoder().encode('{"type":"Delete"}'))).toBeUndefined()
   })
 
   describe('proofs inside activities', () => {

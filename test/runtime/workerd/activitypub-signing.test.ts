@@ -12,8 +12,8 @@ let keys: TestKeys
 
 const digest = 'JeE18werLvQnEoHViKDam+ZK1D8E27TBC2kIISI7pIY='
 
-async function signed(knock: SignatureScheme): Promise<Readonly<Record<string, string>>> {
-  return signedHeaders({ method: 'POST', url: 'https://social.example/inbox', body, key: keys.rsa, knock, nowMs })
+async function signed(scheme: SignatureScheme): Promise<Readonly<Record<string, string>>> {
+  return signedHeaders({ method: 'POST', url: 'https://social.example/inbox', body, key: keys.rsa, scheme, nowMs })
 }
 
 async function verifies(base64: string, lines: readonly string[]): Promise<boolean> {

@@ -18,14 +18,14 @@ test('a tool acts as its policy says for the mode of the run', async () => {
     action_policy_pipeline: 'forbidden',
   })
   const outcomeIn = async (mode: string) => {
-    const { call } = deskWith(pay, { mode }, 'demo__pay')
+    const { call } = createCall(pay, { mode }, 'demo__pay')
     return JSON.stringify(await call())
   }
   expect(await outcomeIn('chat')).toContain('paid')
   expect(await outcomeIn('pipeline')).not.toContain('paid')
 })
 
-const deskOf = (timeoutMs: number | undefined, takesMs: number) => {
+const createSlowCall = (timeoutMs: number | undefined, takesMs: number) => {
   const slow = defineTool({
     name: 'demo/search',
     description: 'Searches.',
@@ -33,7 +33,7 @@ const deskOf = (timeoutMs: number | undefined, takesMs: number) => {
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     execute: () => new Promise((resolve) => setTimeout(resolve, takesMs, 'found')),
   })
-  const { call } = deskWith(slow, {}, 'demo__search')
+  const { call } = createCall(slow, {}, 'demo__search')
   return async () => {
     const end = call()
     await vi.advanceTimersByTimeAsync(takesMs)
@@ -41,9 +41,9 @@ const deskOf = (timeoutMs: number | undefined, takesMs: number) => {
   }
 }
 
-function deskWith(tool: ReturnType<typeof defineTool>, facts: Record<string, string>, name: string) {
+function createCall(tool: ReturnType<typeof defineTool>, facts: Record<string, string>, name: string) {
   const step = async (_name: string, work: (context: never) => Promise<unknown>) => work({ key: 'k', signal } as never)
-  const desk = createRunTools(
+  const toolRunner = createRunTools(
     { model: async () => ({}), tools: [tool], rejected: [] },
     { facts, clientTools: [] },
     {
@@ -56,21 +56,21 @@ function deskWith(tool: ReturnType<typeof defineTool>, facts: Record<string, str
       capabilities: { can: () => true },
     },
     {},
-  )?.desk
-  if (desk === undefined) throw new Error('no desk')
+  )?.toolRunner
+  if (toolRunner === undefined) throw new Error('the run has no tools')
   const call = async () => {
-    const ready = await desk.ready({ name, parameters: {} }, 'c1', {})
-    return desk.run(ready, { turn: 1, context: {}, messages: [], signal, results: [], batchResults: [] })
+    const ready = await toolRunner.ready({ name, parameters: {} }, 'c1', {})
+    return toolRunner.run(ready, { turn: 1, context: {}, messages: [], signal, results: [], batchResults: [] })
   }
   return { call }
 }
 
 test('a tool that asks for minutes has minutes', async () => {
-  const call = deskOf(5 * 60_000, 4 * 60_000)
+  const call = createSlowCall(5 * 60_000, 4 * 60_000)
   expect(await call()).toMatchObject({ kind: 'result', result: { success: true, result: 'found' } })
 })
 
 test('a tool that asks for nothing has eight seconds', async () => {
-  const call = deskOf(undefined, 8_001)
+  const call = createSlowCall(undefined, 8_001)
   expect(await call()).toMatchObject({ result: { metadata: { error_type: 'tool_outcome_unknown' } } })
 })

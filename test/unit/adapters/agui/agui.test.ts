@@ -4,7 +4,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { aguiChannel } from '../../../../adapters/agui/index.ts'
-import type { ReceiveResult, WatchResult } from '../../../../src/contract/adapter.ts'
+import type { NormalizeResult, WatchResult } from '../../../../src/contract/adapter.ts'
 import type { InboundMessage, RawRequest } from '../../../../src/contract/index.ts'
 import { webHmac } from '../../../../src/lib/index.ts'
 import type { JsonObject } from '../../../../src/lib/json-value.ts'
@@ -18,7 +18,7 @@ const adapter = createAdapterFromFixtures(kit)
 const user = (content: unknown) => [{ id: 'm1', role: 'user', content }]
 const run = (fields: object) => ({ threadId: 't1', runId: 'r1', messages: user('hello'), ...fields })
 
-async function receive(payload: unknown, changes: Partial<RawRequest> = {}): Promise<ReceiveResult> {
+async function receive(payload: unknown, changes: Partial<RawRequest> = {}): Promise<NormalizeResult> {
   return adapter.receive({ ...fixtures.sign(jsonToBytes(payload)), ...changes }, kit.connection)
 }
 

@@ -2,7 +2,7 @@
 // each of them stands is listed in test/conformance/telegram/coverage.ts.
 import { describe, expect, test } from 'vitest'
 import { telegram, telegramChannel } from '../../../../adapters/telegram/index.ts'
-import type { ReceiveResult } from '../../../../src/contract/adapter.ts'
+import type { NormalizeResult } from '../../../../src/contract/adapter.ts'
 import type { InboundEvent, InboundMessage, RawRequest } from '../../../../src/contract/index.ts'
 import { jsonToBytes } from '../../../../src/testing/adapter-contract.ts'
 import { type AdapterFixtures, createAdapterFromFixtures } from '../../../../src/testing/adapter-fixtures.ts'
@@ -22,7 +22,7 @@ const message = (fields: object) => ({
 const mention = (text: string, length = text.indexOf(' ') === -1 ? text.length : text.indexOf(' ')) =>
   message({ text, entities: [{ type: 'mention', offset: 0, length }] })
 
-async function receive(payload: unknown, changes: Partial<RawRequest> = {}): Promise<ReceiveResult> {
+async function receive(payload: unknown, changes: Partial<RawRequest> = {}): Promise<NormalizeResult> {
   return adapter.receive({ ...fixtures.sign(jsonToBytes(payload)), ...changes }, kit.connection)
 }
 
