@@ -112,8 +112,8 @@ test('the fenced fetch sends a body in pieces once its first piece has left in t
 /** Asks with a body that is ready half a second after the connection, and may leave for one second. */
 const frozenSender = (url: string): string => `
 import { writeSync } from 'node:fs'
-import { createFencedFetch, prepareFencedFetch } from ${JSON.stringify(new URL('../../../src/node/runtime.ts', import.meta.url).href)}
-await prepareFencedFetch()
+import { createFencedFetch, loadFetchDispatcher } from ${JSON.stringify(new URL('../../../src/node/runtime.ts', import.meta.url).href)}
+await loadFetchDispatcher()
 const mayLeave = (ageMs) => {
   writeSync(1, 'asked ')
   return ageMs < 1000
