@@ -16,16 +16,16 @@ export { complete, incomplete } from './agents/loop/options.ts'
 export type { McpServerConfig } from './agents/mcp/mcp-server.ts'
 // For tools that read and write transcripts of this kind, and for hosts that hand tools on.
 export {
-  approvalLine,
+  approvalRequiredEnvelope as approvalLine,
   coalesceSameRole,
-  errorLine,
+  errorEnvelope as errorLine,
   fromProviderMessage,
-  inputRequiredLine,
+  inputRequiredEnvelope as inputRequiredLine,
   normalizeMessage,
   normalizeMessages,
   textEnvelope as textLine,
-  toolCallLine,
-  toolResultLine,
+  toolCallEnvelope as toolCallLine,
+  toolResultEnvelope as toolResultLine,
   toProviderMessage,
   toProviderMessages,
 } from './agents/messages.ts'

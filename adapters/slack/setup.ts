@@ -214,7 +214,7 @@ export function createSlackProbe(deps: SlackProbeDeps): (request: ProbeRequest) 
   const { settings } = deps
   return async ({ signal }) => {
     const bot =
-      settings.botToken === undefined ? await probeInstalls(deps) : await probeBot(deps, settings.botToken, signal)
+      settings.botToken === undefined ? await probeInstallCount(deps) : await probeBot(deps, settings.botToken, signal)
     const way = settings.appToken === undefined ? events : await probeSocket(deps, settings.appToken, signal)
     const parts = [bot, way]
     const waits = parts.flatMap(({ retryAfterMs }) => retryAfterMs ?? [])
@@ -235,7 +235,7 @@ const events: ProbeResult = {
   facts: [{ key: 'mode', title: 'Mode', text: 'events by webhook', value: 'events' }],
 }
 
-async function probeInstalls({ installed }: SlackProbeDeps): Promise<ProbeResult> {
+async function probeInstallCount({ installed }: SlackProbeDeps): Promise<ProbeResult> {
   const count = await installed?.()
   if (count === undefined) return { summary: 'installed by workspaces', problems: [] }
   const text = `installed into ${count} ${count === 1 ? 'workspace' : 'workspaces'}`

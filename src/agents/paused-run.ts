@@ -10,7 +10,7 @@ import type { ApprovalTerms } from './approvals/terms.ts'
 import type { AgentContext, SignalContext } from './context.ts'
 import type { ConversationResult } from './loop/conversation-result.ts'
 import type { ResumePoint } from './loop/options.ts'
-import { toolCallLine } from './messages.ts'
+import { toolCallEnvelope } from './messages.ts'
 import type { ModelAgentOptions } from './model-agent-options.ts'
 import { type CarriedData, listTranscriptBefore, omitClientState } from './model-view.ts'
 import { listOfferedDeclarations } from './run-tools.ts'
@@ -121,7 +121,7 @@ function waitingCallEnvelope({ point }: Suspended, find: (name: string) => Named
   const declaration = find(call.name)
   const parameters = redactParameters(call.parameters, declaration)
   const facts = { tool: declaration?.name ?? call.name, parameters, turn: point.turn }
-  return toolCallLine('', facts, { tool_call_id: call.id, parameters_redacted: true })
+  return toolCallEnvelope('', facts, { tool_call_id: call.id, parameters_redacted: true })
 }
 
 type Named = Sensitivity & { readonly name: string }

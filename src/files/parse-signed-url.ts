@@ -97,7 +97,7 @@ function parseRawUrl(raw: string, isAllowedOrigin: (origin: string) => boolean):
 }
 
 /** The path and query of a request to ourselves; who was addressed is the listener's business. */
-export function parseRawPath(raw: string): RawUrlReading {
+export function parseOwnRequestUrl(raw: string): RawUrlReading {
   const [, , , path, query] = urlShape.exec(raw.startsWith('/') ? `http://self${raw}` : raw) ?? []
   if (path === undefined || raw.length > maxUrlLength) return rejectRawUrl('SU_FORM')
   const read = parseRawPathAndQuery(`http://self${path}`, path)

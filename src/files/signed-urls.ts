@@ -12,7 +12,7 @@ import {
   rejectFile,
   type SignedUrlCode,
 } from './attachment.ts'
-import { parseRawPath, parseSignedUrl, type SignedUrl, type SignedUrlOrigin } from './parse-signed-url.ts'
+import { parseOwnRequestUrl, parseSignedUrl, type SignedUrl, type SignedUrlOrigin } from './parse-signed-url.ts'
 
 type HandleTokenDeps = { readonly keys: SigningKeys; readonly tenant: string; readonly now: () => number }
 
@@ -107,7 +107,7 @@ const endpoint = handlePath.slice(1).split('/')
 
 /** `rawUrl` as the listener got it: a path with its query, or the whole URL. */
 export async function verifyDownloadUrl(deps: RedeemDeps, rawUrl: string): Promise<RedeemOutcome> {
-  const read = parseRawPath(rawUrl)
+  const read = parseOwnRequestUrl(rawUrl)
   if (!read.ok) return rejectFile(read.code)
   const { segments, query } = read.url
   const isHandle = segments.length > endpoint.length + 1 && endpoint.every((each, index) => segments[index] === each)

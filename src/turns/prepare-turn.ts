@@ -94,7 +94,7 @@ async function endWithoutTurn(
   lane: HeldLane,
   dispositions: readonly Disposition[],
 ): Promise<undefined> {
-  if (await openTurn(deps.db, lane, null, dispositions)) notifyOfRefusedMessages(deps, lane, dispositions)
+  if (await openTurn(deps.db, lane, null, dispositions)) logRefusedMessages(deps, lane, dispositions)
 }
 
 /** Silence is all that ends an exchange of machines: only the operator is told, and a person in private, once. */
@@ -225,7 +225,7 @@ async function openTurnForMessages(
     taskId: lead?.taskId ?? null,
   })
   if (!(await openTurn(deps.db, lane, turn, plan.dispositions))) return undefined
-  notifyOfRefusedMessages(deps, lane, plan.dispositions)
+  logRefusedMessages(deps, lane, plan.dispositions)
   const past = turn.continuesTurn ? await deps.journal.past(turn.id) : undefined
   const admission = lead === undefined ? undefined : decided.get(lead.id)
   return {
@@ -275,7 +275,7 @@ async function openAccessChallenge(
     taskId: row.taskId,
   }
   if (!(await openTurn(deps.db, lane, turn, dispositions))) return undefined
-  notifyOfRefusedMessages(deps, lane, dispositions)
+  logRefusedMessages(deps, lane, dispositions)
   return { ...createNewlyOpenedTurn(deps, at, lane, turn), members: [entry] }
 }
 
@@ -397,7 +397,7 @@ function readPausedRunField(signal: WaitingSignal, key: 'principal' | 'turn'): s
   return typeof value === 'string' && value !== '' ? value : null
 }
 
-function notifyOfRefusedMessages(
+function logRefusedMessages(
   deps: { readonly log: Log; readonly notify: Observer },
   lane: HeldLane,
   dispositions: readonly Disposition[],

@@ -393,8 +393,8 @@ function webFingerAgentCard(context: CardContext, profile: AgentProfile, domain:
         extensions: cardExtensions(settings),
       },
       skills: profile.skills.map((skill) => ({ ...skill, tags: [...skill.tags] })) as unknown as readonly JsonObject[],
-      input_modes: settings.inputModes.map(mediaTypeToAddressMode),
-      output_modes: settings.outputModes.map(mediaTypeToAddressMode),
+      input_modes: settings.inputModes.map(mediaTypeToPartKind),
+      output_modes: settings.outputModes.map(mediaTypeToPartKind),
       auth: { scheme: isClosed ? 'bearer' : 'none' },
     },
     mentionable: {
@@ -404,7 +404,7 @@ function webFingerAgentCard(context: CardContext, profile: AgentProfile, domain:
   }
 }
 
-function mediaTypeToAddressMode(mime: string): JsonObject {
+function mediaTypeToPartKind(mime: string): JsonObject {
   if (mime.startsWith('text/')) return { kind: 'text', mime }
   return mime === 'application/json' ? { kind: 'artifact', mime } : { kind: 'file', mime }
 }

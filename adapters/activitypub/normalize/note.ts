@@ -48,7 +48,7 @@ export function normalizeNote(
   object: ReadObject | string | undefined,
 ): readonly InboundEvent[] {
   const { activity, signer } = context.gated
-  if (typeof object === 'string' && activity.type === 'Create') return normalizeLinkedNote(context, object)
+  if (typeof object === 'string' && activity.type === 'Create') return normalizeNoteGivenByIri(context, object)
   if (typeof object !== 'object') return [ignoreActivity(context, 'object_not_embedded')]
   if (!written.has(object.type)) return [ignoreActivity(context, 'unknown_object')]
   if (isPollVote(object)) return [ignoreAsNoise(context, 'vote')]
@@ -80,7 +80,7 @@ export function normalizeNote(
  * A post that is only named: its server is asked for it when it is answered, never before the delivery is. Until then the activity
  * says whom it is for; whether the post says so too, and is its sender's, is looked at then (thread-ancestors.ts).
  */
-function normalizeLinkedNote(context: ActivityContext, iri: string): readonly InboundEvent[] {
+function normalizeNoteGivenByIri(context: ActivityContext, iri: string): readonly InboundEvent[] {
   const { activity, signer } = context.gated
   const id = safeIri(iri, maxIdLength)
   if (id === undefined || iriHost(id) !== iriHost(signer.id)) return [ignoreActivity(context, 'object_not_embedded')]

@@ -52,7 +52,7 @@ export async function composeMail({ call, names, bodies, enclosed, headers, at }
     to: call.to.map(toComposerAddress),
     ...(call.cc.length === 0 ? {} : { cc: call.cc.map(toComposerAddress) }),
     replyTo: toComposerAddress({ name: call.from.name, address: names.replyTo }),
-    subject: toHeaderLine(call.subject),
+    subject: cleanHeaderText(call.subject),
     messageId: `<${names.messageId}>`,
     date: at,
     ...(call.in_reply_to === null ? {} : { inReplyTo: `<${call.in_reply_to}>` }),
@@ -73,17 +73,17 @@ export async function composeMail({ call, names, bodies, enclosed, headers, at }
 }
 
 function toComposerAddress({ name, address }: MailPerson): { readonly name: string; readonly address: string } {
-  return { name: toHeaderLine(name).slice(0, 128).toWellFormed(), address }
+  return { name: cleanHeaderText(name).slice(0, 128).toWellFormed(), address }
 }
 
-function toHeaderLine(text: string): string {
+function cleanHeaderText(text: string): string {
   return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]+/g, ' ').trim()
 }
 
 /** The last step of a path, and nothing that could end a header. */
 function headerFileName(name: string): string {
   const plain =
-    toHeaderLine(name)
+    cleanHeaderText(name)
       .split(/[/\\]/)
       .at(-1)
       ?.replaceAll('"', "'")

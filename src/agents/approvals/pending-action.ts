@@ -5,7 +5,7 @@ import { readWorkspaceScope, type WorkspaceScope } from '../../contract/workspac
 import { GatewayError, isGatewayError } from '../../lib/errors.ts'
 import { isJsonValue, isPlainObject, ownField, sha256OfJson, trimmedText } from '../../lib/index.ts'
 import type { Fields, Json, JsonObject } from '../../lib/json-value.ts'
-import { approvalLine } from '../messages.ts'
+import { approvalRequiredEnvelope } from '../messages.ts'
 import { redactParameters } from '../tools/redact.ts'
 
 export const pendingActionStatuses = ['pending', 'accepted', 'rejected', 'expired', 'deleted'] as const
@@ -80,7 +80,7 @@ export function toApprovalEnvelope(action: PendingAction, extras: EnvelopeExtras
     ...(instruction === undefined ? {} : { instruction }),
     ...(extras.grants === undefined ? {} : { grants: extras.grants.filter(isPlainObject) }),
   }
-  return approvalLine(action.summary, payload)
+  return approvalRequiredEnvelope(action.summary, payload)
 }
 
 function redactInput(input: Json): unknown {

@@ -5,7 +5,7 @@ import type { Envelope } from '../../contract/gateway-events.ts'
 import { isGatewayError } from '../../lib/errors.ts'
 import { toJson } from '../../lib/index.ts'
 import type { Fields } from '../../lib/json-value.ts'
-import { textEnvelope, toolCallLine, toolResultLine } from '../messages.ts'
+import { textEnvelope, toolCallEnvelope, toolResultEnvelope } from '../messages.ts'
 import { redactParameters } from '../tools/redact.ts'
 import type { CallEnd, ReadyCall, RequestedCall, ToolDeclaration, ToolResult, ToolRunner } from '../tools/tool.ts'
 import { declaredNameField, readDeclaredName } from '../tools/tool-names.ts'
@@ -95,7 +95,7 @@ async function ignoreRunCancelled(call: Promise<CallEnd>): Promise<CallEnd | und
 function recordSkippedCall(state: RunState, ready: ReadyCall): void {
   const error = 'Not run: the run was stopped before this call.'
   const result = { success: false, error, tool_name: ready.tool_name }
-  state.messages.push(toolResultLine(error, ready.tool_name, result, { tool_call_id: ready.id }))
+  state.messages.push(toolResultEnvelope(error, ready.tool_name, result, { tool_call_id: ready.id }))
 }
 
 /** A call that was announced before the run paused has its transcript line already; its events belong to each run. */
@@ -122,7 +122,7 @@ function recordCallStart(state: RunState, ready: ReadyCall): void {
   }
   const alias = ready.asked.name === tool_name ? {} : { provider_tool_name: ready.asked.name }
   const metadata = { tool_call_id: id, parameters_sha256, parameters_redacted: true, ...alias, ...own }
-  state.messages.push(toolCallLine('', { tool: tool_name, parameters: redacted, turn: state.turn }, metadata))
+  state.messages.push(toolCallEnvelope('', { tool: tool_name, parameters: redacted, turn: state.turn }, metadata))
 }
 
 function pauseForClient(state: RunState, ready: ReadyCall, { request }: CallEnd & { kind: 'pending' }): false {
@@ -207,7 +207,7 @@ async function recordCallResult({ state, results }: Batch, ready: ReadyCall, end
     }),
   )
   const content = result.success ? JSON.stringify(result.result ?? null) : (result.error ?? 'Tool execution failed.')
-  state.messages.push(toolResultLine(content, ready.tool_name, { ...result }, { tool_call_id: ready.id }))
+  state.messages.push(toolResultEnvelope(content, ready.tool_name, { ...result }, { tool_call_id: ready.id }))
 }
 
 async function warnOfRepeatedFailure(

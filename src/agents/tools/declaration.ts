@@ -93,7 +93,7 @@ function buildDeclaration(given: Fields, form: Form, faults: Faults): ToolDeclar
     parameters: schema,
     executor: form.isClient ? 'client' : 'host',
     scope: 'run',
-    ...readToolRuntime(given, form, faults),
+    ...readRuntimeHints(given, form, faults),
     ...fillParameterDefaults(given, schema, form, faults),
     ...readProviderNameAndAliases(given, name, form, faults),
     ...readExecutionFields(given, form, faults),
@@ -122,7 +122,7 @@ function checkExecutorAndScope({ executor, scope }: Fields, { isClient, isLenien
   if (scope !== 'run' && !(scope === undefined && mayBeAbsent)) faults.set('scope', 'must be run')
 }
 
-function readToolRuntime(given: Fields, { isOutside }: Form, faults: Faults): Pick<ToolDeclaration, 'runtime'> {
+function readRuntimeHints(given: Fields, { isOutside }: Form, faults: Faults): Pick<ToolDeclaration, 'runtime'> {
   const { runtime } = given
   if (runtime === undefined || runtime === null || isEmptyList(runtime)) return {}
   if (!isPlainObject(runtime)) faults.set('runtime', 'must be an object')

@@ -180,7 +180,7 @@ function finishCallWithResult(
   const clean = redactResultForStorage(result, call.prepared?.parameters ?? call.asked.parameters, call.declaration)
   const cut = deps.truncate?.(clean, call.tool_name)
   const isRejected = 'action' in how ? how.action === 'reject' : how.isRejected === true
-  const diagnostics = diagnoseResult(deps, call, clean)
+  const diagnostics = callDiagnosticsHook(deps, call, clean)
   const rule = 'action' in how ? readMediatorRule(how) : how.rule
   return {
     kind: 'result',
@@ -232,7 +232,7 @@ function toCallOutcome(end: CallEnd): Pick<ToolCallFacts, 'outcome' | 'denial'> 
   return { outcome: end.result.success ? 'succeeded' : 'failed' }
 }
 
-function diagnoseResult(deps: ToolRunnerDeps, call: ReadyCall, result: ToolResult): Fields | undefined {
+function callDiagnosticsHook(deps: ToolRunnerDeps, call: ReadyCall, result: ToolResult): Fields | undefined {
   try {
     return deps.diagnostics?.(call, result)
   } catch {

@@ -6,7 +6,7 @@ import {
   fillCompactionPolicyDefaults,
   type Summarizer,
 } from '../../../src/agents/compaction.ts'
-import { textEnvelope, toolCallLine, toolResultLine } from '../../../src/agents/messages.ts'
+import { textEnvelope, toolCallEnvelope, toolResultEnvelope } from '../../../src/agents/messages.ts'
 import type { Envelope } from '../../../src/contract/gateway-events.ts'
 import type { Case } from '../conform.ts'
 
@@ -54,8 +54,8 @@ export const compactionCases: readonly Case[] = [
     id: 'L-39',
     claim: 'a boundary on a tool result moves before its call',
     run: async () => {
-      const call = toolCallLine('', { tool: 'a/b', parameters: {}, turn: 1 }, { tool_call_id: 'x' })
-      const result = toolResultLine('{}', 'a/b', { success: true }, { tool_call_id: 'x' })
+      const call = toolCallEnvelope('', { tool: 'a/b', parameters: {}, turn: 1 }, { tool_call_id: 'x' })
+      const result = toolResultEnvelope('{}', 'a/b', { success: true }, { tool_call_id: 'x' })
       const view = await shorten([textEnvelope('user', 'go'), call, result, textEnvelope('assistant', 'done')], {
         max_messages: 3,
         recent_messages: 2,

@@ -1,25 +1,29 @@
 // Section 1 of the contract inventory: the message envelope.
 import { expect } from 'vitest'
 import {
-  approvalLine,
+  approvalRequiredEnvelope,
   coalesceSameRole,
   findOrphanToolLines,
   fromProviderMessage,
   normalizeMessage,
   removeOrphanToolLines,
   textEnvelope,
-  toolCallLine,
-  toolResultLine,
+  toolCallEnvelope,
+  toolResultEnvelope,
   toProviderMessage,
 } from '../../../src/agents/messages.ts'
 import type { Envelope } from '../../../src/contract/gateway-events.ts'
 import { type Case, refusal } from '../conform.ts'
 
-const approval = approvalLine('Publish it?', { action_id: 'a1', preview: { title: 'T' } }, { source: 'test' })
+const approval = approvalRequiredEnvelope(
+  'Publish it?',
+  { action_id: 'a1', preview: { title: 'T' } },
+  { source: 'test' },
+)
 const call = (tool: string, id?: string) =>
-  toolCallLine('', { tool, parameters: { q: 1 }, turn: 1 }, id === undefined ? {} : { tool_call_id: id })
+  toolCallEnvelope('', { tool, parameters: { q: 1 }, turn: 1 }, id === undefined ? {} : { tool_call_id: id })
 const result = (tool: string, id?: string) =>
-  toolResultLine('{}', tool, { success: true }, id === undefined ? {} : { tool_call_id: id })
+  toolResultEnvelope('{}', tool, { success: true }, id === undefined ? {} : { tool_call_id: id })
 const orphans = (...messages: Envelope[]) => findOrphanToolLines(messages).map(({ index, kind }) => `${index} ${kind}`)
 const partTypes = (message: Envelope | undefined) =>
   (message?.payload['parts'] as Envelope[] | undefined)?.map((part) => part.type)

@@ -1,6 +1,6 @@
 // How a run begins, is watched, kept, interrupted and ended.
 import type { LoopOptions, TranscriptLock } from '../../../src/agents/loop/options.ts'
-import { approvalLine } from '../../../src/agents/messages.ts'
+import { approvalRequiredEnvelope } from '../../../src/agents/messages.ts'
 import { createRepeatedCallGuard } from '../../../src/agents/tools/call-guards.ts'
 import { runtimeToolPending } from '../../../src/agents/tools/tool.ts'
 import { call, calling, deskOf, looped, type Script, saying, told } from '../../doubles/scripted-loop.ts'
@@ -64,7 +64,7 @@ const stops: readonly (readonly [string, Script, Partial<LoopOptions>])[] = [
         { 'host/act': () => 'done' },
         {
           actionOf: () => 'preview',
-          stageApproval: async () => ({ envelope: approvalLine('May I?', {}), actionId: 'a1' }),
+          stageApproval: async () => ({ envelope: approvalRequiredEnvelope('May I?', {}), actionId: 'a1' }),
         },
       ),
     },

@@ -3,7 +3,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { expect, test } from 'vitest'
 import * as z from 'zod'
-import { textEnvelope, toolCallLine } from '../../../src/agents/messages.ts'
+import { textEnvelope, toolCallEnvelope } from '../../../src/agents/messages.ts'
 import { identityEvidenceSchema } from '../../../src/contract/evidence.ts'
 import { envelopeSchema } from '../../../src/contract/gateway-events.ts'
 import { historicalMessageSchema, normalizedMessageSchema } from '../../../src/contract/message.ts'
@@ -124,7 +124,7 @@ test('the lines that a transcript is made of fit the JSON Schema', () => {
       at: '2026-01-31T08:00:00.000Z',
     }),
     textEnvelope('user', 'hello'),
-    toolCallLine('', { tool: 'host/ping', parameters: {}, turn: 1 }),
+    toolCallEnvelope('', { tool: 'host/ping', parameters: {}, turn: 1 }),
   ]
   for (const line of lines) {
     validate(JSON.parse(JSON.stringify(line)))

@@ -1,6 +1,6 @@
 // A model turn over a real HTTP stream: what the provider says, calls, refuses, delays or breaks off.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { textEnvelope, toolCallLine, toolResultLine } from '../../../../src/agents/messages.ts'
+import { textEnvelope, toolCallEnvelope, toolResultEnvelope } from '../../../../src/agents/messages.ts'
 import { aiSdkModel } from '../../../../src/agents/models/ai-sdk.ts'
 import { addRetries, type RetryPolicy } from '../../../../src/agents/models/failover.ts'
 import type { ModelRequest } from '../../../../src/agents/models/model.ts'
@@ -71,9 +71,9 @@ describe('a model turn', () => {
   test('shows the provider safe names, and calls and results in one piece', async () => {
     server.script({ text: 'ok' })
     const call = (id: string) =>
-      toolCallLine('', { tool: 'host/search', parameters: { q: id }, turn: 1 }, { tool_call_id: id })
+      toolCallEnvelope('', { tool: 'host/search', parameters: { q: id }, turn: 1 }, { tool_call_id: id })
     const result = (id: string) =>
-      toolResultLine('"x"', 'host/search', { success: true, result: 'x' }, { tool_call_id: id })
+      toolResultEnvelope('"x"', 'host/search', { success: true, result: 'x' }, { tool_call_id: id })
     await ask({
       system: 'Be brief.',
       messages: [textEnvelope('user', 'go'), call('a'), call('b'), result('a'), result('b')],

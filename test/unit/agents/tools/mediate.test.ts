@@ -1,6 +1,6 @@
 // The desk: what the loop hands over and what it is told, in the order that keeps people safe.
 import { expect, test } from 'vitest'
-import { approvalLine } from '../../../../src/agents/messages.ts'
+import { approvalRequiredEnvelope } from '../../../../src/agents/messages.ts'
 import { createCompletionGate, readGateRules } from '../../../../src/agents/tools/call-gate.ts'
 import { createDuplicateCallGuard } from '../../../../src/agents/tools/call-guards.ts'
 import { createToolCatalog } from '../../../../src/agents/tools/catalog.ts'
@@ -37,7 +37,7 @@ function desk(deps: Partial<ToolRunnerDeps> = {}, execute: (parameters: Fields) 
 }
 
 const stageApproval: NonNullable<ToolRunnerDeps['stageApproval']> = async (call) => ({
-  envelope: approvalLine('May I?', { action_id: `a-${call.id}` }),
+  envelope: approvalRequiredEnvelope('May I?', { action_id: `a-${call.id}` }),
   actionId: `a-${call.id}`,
 })
 
