@@ -132,13 +132,14 @@ async function reconnectUntilStopped(
   take: (taken: TakenEnvelope) => void,
 ): Promise<void> {
   const ended = new Promise<void>((resolve) => stopped.addEventListener('abort', () => resolve(), { once: true }))
-  const open = new Set<() => Promise<void>>()
+  const open = new Set<Socket['close']>()
   let failures = 0
   while (!stopped.aborted) {
     const since = deps.now()
     try {
       const socket = await openSocket(settings, deps, take)
       open.add(socket.close)
+      void socket.closed.then(() => open.delete(socket.close))
       deps.watch?.tell('connected')
       await Promise.race([socket.over, ended])
       deps.watch?.tell('connecting')
@@ -198,6 +199,8 @@ type SocketSettings = {
 export type Socket = {
   /** Settles when another connection is needed: Slack said so, or this one is gone. */
   readonly over: Promise<void>
+  /** Settles when it is closed: what was not yet acknowledged on it has been, or will not be. */
+  readonly closed: Promise<void>
   readonly close: () => Promise<void>
 }
 
@@ -217,12 +220,13 @@ async function openSocket(
 ): Promise<Socket> {
   const client = await createSocketClient(settings, deps)
   const over = Promise.withResolvers<void>()
+  const closed = Promise.withResolvers<void>()
   const unanswered = new Set<string>()
   let linger: ReturnType<typeof setTimeout> | undefined
   const closeSocketConnection = (): Promise<void> => {
     if (linger !== undefined) clearTimeout(linger)
     over.resolve()
-    return closeSocketClient(client)
+    return closeSocketClient(client).finally(closed.resolve)
   }
   const sendEnvelopeAnswer = (id: string, text: string): void => {
     unanswered.delete(id)
@@ -245,7 +249,7 @@ async function openSocket(
   })
   client.on('disconnected', () => void closeSocketConnection())
   await startSocketClient(client)
-  return { over: over.promise, close: closeSocketConnection }
+  return { over: over.promise, closed: closed.promise, close: closeSocketConnection }
 }
 
 async function createSocketClient(

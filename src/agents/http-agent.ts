@@ -3,7 +3,7 @@
 import type { AgentReply, NormalizedMessage, NormalizedResponse } from '../contract/index.ts'
 import { normalizedResponseSchema } from '../contract/response.ts'
 import { GatewayError } from '../lib/errors.ts'
-import { readServerSentEvents, toHex, webHmac } from '../lib/index.ts'
+import { parseJson, readServerSentEvents, toHex, webHmac } from '../lib/index.ts'
 import type { Secret } from '../lib/secret.ts'
 import type { AgentContext } from './context.ts'
 import { createChainRefusalReply } from './remote-agents.ts'
@@ -105,7 +105,7 @@ async function readAgentStream(
   context: AgentContext,
 ): Promise<NormalizedResponse> {
   for await (const { data } of readServerSentEvents(readLimitedChunks(response, maxBytes))) {
-    const chunk: unknown = JSON.parse(data)
+    const chunk = parseJson(data)
     if (typeof chunk !== 'object' || chunk === null || !('t' in chunk)) throw malformedAgentAnswer()
     if (chunk.t === 'done' && 'response' in chunk) return parseAgentResponse(chunk.response)
     if (chunk.t === 'error') throw new GatewayError('agent_failed', '[agent] the remote agent failed on the message')

@@ -61,7 +61,7 @@ export async function runParley(words: readonly string[]): Promise<number> {
 /** Commands of channels that the configuration adds. One that cannot be loaded adds none: the word stays unknown. */
 async function channelCommandsOfConfig(words: readonly string[]): Promise<readonly ChannelCommands[]> {
   const at = words.findIndex((each) => each === '--config' || each.startsWith('--config='))
-  const given = at === -1 ? undefined : (words[at]?.split('=')[1] ?? words[at + 1])
+  const given = at === -1 ? undefined : (/^--config=(.*)$/s.exec(words[at] ?? '')?.[1] ?? words[at + 1])
   const file = await readConfigFile(given).catch((error: unknown) => {
     printRemark(`parley: ${describeProblem(error).message}`)
     return undefined

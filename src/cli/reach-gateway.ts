@@ -89,12 +89,13 @@ function connectByUrl(url: URL, token: Secret): ReachedGateway {
     async send({ path, timeoutMs, ...init }) {
       const signal = AbortSignal.timeout(timeoutMs)
       // Never followed: the token is meant for this address alone.
-      const response = await fetch(`${base}${path}`, { ...init, signal, redirect: 'manual' }).catch(() => {
+      const noAnswer = (): never => {
         throw unreachableError(`no gateway answers at ${base}; correct --url, or start one with parley start`)
-      })
+      }
+      const response = await fetch(`${base}${path}`, { ...init, signal, redirect: 'manual' }).catch(noAnswer)
       if (response.status >= 300 && response.status < 400)
         throw unreachableError(`${base} answers with a redirect, which is not followed; give --url the final address`)
-      return { status: response.status, body: await response.text() }
+      return { status: response.status, body: await response.text().catch(noAnswer) }
     },
     close: async () => {},
   }

@@ -289,7 +289,7 @@ export class UnparsableEventError extends Error {
   readonly facts: UnparsableEventFacts
 
   constructor(reason: string, facts: UnparsableEventFacts = {}) {
-    super(`rawRequest cannot be read: ${reason}`)
+    super(`the event cannot be read: ${reason}`)
     this.name = 'UnparsableEventError'
     this.reason = reason
     this.facts = facts

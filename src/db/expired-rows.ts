@@ -214,22 +214,25 @@ select what, ms from (${oldestRowsOverdueMsSql('$1', '$2', '$3')}
 where ms > 0 order by ms desc limit 1`,
 )
 
-/** $1 how many, $2 tenant. Lanes that disagree with their rows though no worker holds them and nothing moved for a while: a fault, to be reported. */
+/** $1 how many, $2 tenant. Lanes that disagree with their rows though no worker holds them: a fault, to be reported. */
 export const findDrift = nameStatement(
   'find_drift',
   `
 with suspects as (
   select conversation_id from lanes where tenant = $2 and pending > 0
-  union select conversation_id from inbox where state = 'queued'
-  union select conversation_id from signals where state = 'queued'
+  union select conversation_id from inbox where tenant = $2 and state = 'queued'
+  union select conversation_id from signals where tenant = $2 and state = 'queued'
+), counted as (
+  select l.conversation_id, l.pending,
+    (select count(*)::int from inbox x where x.conversation_id = l.conversation_id and x.state = 'queued') +
+    (select count(*)::int from inbox x where x.turn_id = l.turn_id and x.state = 'in_turn') +
+    (select count(*)::int from signals s where s.conversation_id = l.conversation_id and s.state = 'queued') +
+    (select count(*)::int from signals s where s.turn_id = l.turn_id and s.state = 'in_turn') as actual
+  from lanes l join suspects using (conversation_id)
+  where l.tenant = $2 and (l.lease_until is null or l.lease_until < now())
 )
-select l.conversation_id as "conversationId", l.pending,
-  (select count(*)::int from inbox x where x.conversation_id = l.conversation_id and x.state = 'queued') +
-  (select count(*)::int from inbox x where x.turn_id = l.turn_id and x.state = 'in_turn') +
-  (select count(*)::int from signals s where s.conversation_id = l.conversation_id and s.state = 'queued') +
-  (select count(*)::int from signals s where s.turn_id = l.turn_id and s.state = 'in_turn') as actual
-from lanes l join suspects using (conversation_id)
-where l.tenant = $2 and (l.lease_until is null or l.lease_until < now())
+-- Judged before the limit: behind many lanes that are merely busy, one that drifted is found all the same.
+select conversation_id as "conversationId", pending, actual from counted where pending <> actual
 limit $1`,
 )
 

@@ -209,7 +209,7 @@ export function createSweepStore(database: Database, tenant: string, pace = calm
     async correctDrift(limit) {
       const lanes = await database.query<Drift>(findDrift, [limit, tenant])
       let corrected = 0
-      for (const { conversationId, pending, actual } of lanes.filter((lane) => lane.pending !== lane.actual)) {
+      for (const { conversationId, pending, actual } of lanes) {
         corrected += (await database.query(correctDrift, [conversationId, actual, pending])).length
       }
       return corrected

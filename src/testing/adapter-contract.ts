@@ -128,7 +128,7 @@ function absentVerbClauses(fixtures: AdapterFixtures): ReadonlySet<Clause> {
 function declareVerifyClauses(fixtures: AdapterFixtures, clause: DeclareClause): void {
   const { now } = fixtures
   const firstPayloadBytes = () => jsonToBytes(fixtures.captured[0]?.payload)
-  clause('verify: accepts a genuine rawRequest', async () => {
+  clause('verify: accepts a genuine request', async () => {
     expect(await receiveRequest(fixtures, await fixtures.sign(firstPayloadBytes()))).toMatchObject({ kind: 'read' })
   })
   clause('verify: rejects one changed byte', async () => {
@@ -171,7 +171,7 @@ function declareVerifyClauses(fixtures: AdapterFixtures, clause: DeclareClause):
     const forged = await receiveRequest(fixtures, await fixtures.sign(bytes, { key: 'wrong' }))
     expect(forged, 'a handshake that is signed with a wrong key').toMatchObject({ kind: 'rejected' })
   })
-  clause('verify: never normalizes a rejected rawRequest', async () => {
+  clause('verify: never normalizes a rejected request', async () => {
     const notJson = new TextEncoder().encode('{"not json')
     expect(await receiveRequest(fixtures, await fixtures.sign(notJson, { key: 'wrong' }))).toMatchObject({
       kind: 'rejected',

@@ -16,14 +16,14 @@ import { createMemoryRecords } from './memory-records.ts'
 import { noTasks } from './no-tasks.ts'
 
 export const clauses = [
-  'verify: accepts a genuine rawRequest',
+  'verify: accepts a genuine request',
   'verify: rejects one changed byte',
   'verify: rejects a wrong key',
   'verify: rejects a missing credential header',
   'verify: rejects an old timestamp',
   'verify: rejects a future timestamp',
   'verify: answers the handshake',
-  'verify: never normalizes a rejected rawRequest',
+  'verify: never normalizes a rejected request',
   'config: leaving out any secret fails at start',
   'config: an incomplete environment names what is missing',
   'config: a secret never shows in text, JSON or error',

@@ -45,7 +45,7 @@ export function readBlockList(text: string): BlockList {
     else if (!host.success || host.data.includes('/')) refused.push({ line, why: 'that is no host' })
     else {
       const severity = cellAt(places.severity).toLowerCase() || 'suspend'
-      rows.push({ line, host: host.data, severity, comment: cleanComment(cellAt(places.comment)) })
+      rows.push({ line, host: host.data, severity, comment: cleanComment(unquoteFormula(cellAt(places.comment))) })
     }
   }
   return { rows, refused }
@@ -71,6 +71,11 @@ export function cleanComment(text: string): string {
 function quoteCsvCell(text: string): string {
   const safe = /^[=+\-@]/.test(text) ? `'${text}` : text
   return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+}
+
+/** The mark that `quoteCsvCell` puts before a formula is no part of what was said. */
+function unquoteFormula(text: string): string {
+  return text.replace(/^'(?=[=+\-@])/, '')
 }
 
 type Line = { readonly line: number; readonly cells: readonly string[] }

@@ -1,7 +1,7 @@
 // The PostgreSQL process: started, or found running after its last gateway was killed, kept running, and stopped in order.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { open, readFile, stat, truncate } from 'node:fs/promises'
+import { open, readFile, stat, truncate, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fixedPostgresSettings } from '../../config/environment.ts'
@@ -174,10 +174,12 @@ export async function stopServer({ pid }: Pick<Server, 'pid'>, folder: string): 
 export async function trimServerLog(logFile: string): Promise<void> {
   const size = (await stat(logFile).catch(() => undefined))?.size ?? 0
   if (size <= maxLogBytes) return
-  const older = await open(`${logFile}.1`, 'w', 0o600)
-  await older.writeFile(await readFile(logFile))
-  await older.close()
-  await truncate(logFile)
+  try {
+    await writeFile(`${logFile}.1`, await readFile(logFile), { mode: 0o600 })
+  } catch {
+    // A log that cannot be kept, on a full disk above all, keeps no database from starting.
+  }
+  await truncate(logFile).catch(() => {})
 }
 
 export function serverStuckError(pid: number, folder: string, what: string): GatewayError {

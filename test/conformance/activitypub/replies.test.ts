@@ -149,7 +149,7 @@ describe('what is sent', () => {
     async (status) => {
       inbox.answer = (request) => ({ status: kindOf(request) === 'rfc9421' ? status : 202 })
       const family = 'activitypub_host'
-      const value = { knock: 'rfc9421', failures: 0, restsUntil: 0 }
+      const value = { scheme: 'rfc9421', failures: 0, restsUntil: 0 }
       await scene.notes.keep({ family, key: inbox.origin, value, lifeMs: 60_000 })
       expect(await scene.deliver(plainCall(`${inbox.origin}/inbox`))).toMatchObject({ kind: 'delivered' })
       expect(inbox.received.map(kindOf)).toEqual(['rfc9421', 'cavage'])

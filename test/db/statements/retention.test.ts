@@ -134,4 +134,14 @@ describeOnDatabase('the sweeper', (database) => {
       { pending: 1 },
     ])
   })
+
+  test('finds a lane that miscounts behind any number of lanes that are merely busy', async () => {
+    for (const messageId of ['m1', 'm2', 'm3'])
+      await storeInboxDrafts(openTenantDb(database()), [aDraft({ messageId, candidates: [`thread-${messageId}`] })])
+    await database().query(
+      nameStatement('test_drift_one', 'update lanes set pending = 7 where ctid = (select max(ctid) from lanes)'),
+      [],
+    )
+    expect(await createSweepStore(database(), 'default').correctDrift(1)).toBe(1)
+  })
 })

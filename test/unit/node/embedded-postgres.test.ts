@@ -176,3 +176,11 @@ test('a log that has grown over ten megabytes is begun anew, and its past is kep
   expect((await stat(`${file}.1`)).size).toBe(10 * 1024 * 1024 + 1)
   expect(dirname(file)).toBe(folder)
 })
+
+test('a log whose past cannot be kept is begun anew all the same', async () => {
+  const file = join(folder, 'postgres.log')
+  await mkdir(`${file}.1`, { recursive: true })
+  await writeFile(file, 'x'.repeat(10 * 1024 * 1024 + 1))
+  await trimServerLog(file)
+  expect((await stat(file)).size).toBe(0)
+})

@@ -1,6 +1,6 @@
 // Whom an operator turns away while the gateway runs.
 import { beforeEach, describe, expect, test } from 'vitest'
-import { readBlockList } from '../../../../../adapters/activitypub/admin/block-list-csv.ts'
+import { listHeader, readBlockList, writeBlockList } from '../../../../../adapters/activitypub/admin/block-list-csv.ts'
 import { blockOperations } from '../../../../../adapters/activitypub/admin/blocks.ts'
 import { createDocumentUrls } from '../../../../../adapters/activitypub/documents/urls.ts'
 import { createBlockListCache } from '../../../../../adapters/activitypub/moderation.ts'
@@ -190,4 +190,11 @@ describe('a list of others', () => {
     await expect(ask('blocks.import', { csv: rows(2001) })).rejects.toMatchObject({ code: 'bad_request' })
     expect((await ask('blocks.import', { csv: rows(2000) })).value).toMatchObject({ added: 2000 })
   })
+})
+
+test('a comment that looks like a formula is the same after it was written and read', () => {
+  const row = { host: 'spam.example', severity: 'suspend', comment: '=they sell lists' }
+  const written = `${listHeader}${writeBlockList([row])}`
+  expect(written).toContain("'=they")
+  expect(readBlockList(written).rows).toMatchObject([row])
 })
