@@ -16,24 +16,24 @@ export { complete, incomplete } from './agents/loop/options.ts'
 export type { McpServerConfig } from './agents/mcp/mcp-server.ts'
 // For tools that read and write transcripts of this kind, and for hosts that hand tools on.
 export {
-  approvalRequiredEnvelope as approvalLine,
+  approvalRequiredEnvelope,
   coalesceSameRole,
-  errorEnvelope as errorLine,
+  errorEnvelope,
   fromProviderMessage,
-  inputRequiredEnvelope as inputRequiredLine,
+  inputRequiredEnvelope,
   normalizeMessage,
   normalizeMessages,
-  textEnvelope as textLine,
-  toolCallEnvelope as toolCallLine,
-  toolResultEnvelope as toolResultLine,
+  textEnvelope,
+  toolCallEnvelope,
+  toolResultEnvelope,
   toProviderMessage,
   toProviderMessages,
 } from './agents/messages.ts'
 export { openAiCompatible } from './agents/models/openai-compatible.ts'
 export { runtimeToolPolicy } from './agents/policy/tool-policy.ts'
 export {
-  collectToolCatalog as gatherTools,
-  splitToolsByTier as tierTools,
+  collectToolCatalog,
+  splitToolsByTier,
   type ToolSource,
 } from './agents/tools/catalog.ts'
 export { defineTool, type Tool } from './agents/tools/define-tool.ts'
@@ -126,9 +126,9 @@ export {
 } from './identity/access-policy.ts'
 export {
   callerHeaders,
-  createNextCallChain as nextHop,
-  describeCallChainForAgent as chainCue,
-  findAgentLoopFault as loopFault,
+  createNextCallChain,
+  describeCallChainForAgent,
+  findAgentLoopFault,
   isCallerLoop,
   nextAgentChain,
   readCallerContext,
@@ -136,9 +136,9 @@ export {
 } from './identity/call-chain.ts'
 export { type ConsentDecision, type ConsentPolicy, decideConsent } from './identity/consent.ts'
 export {
-  findIdentityEvidence as hasIdentity,
+  findIdentityEvidence,
   type IdentityQuestion,
-  isAssuranceAtLeast as atLeast,
+  isAssuranceAtLeast,
 } from './identity/evidence.ts'
 export { type AccessGrant, accessibleAgents, checkGrants, type Narrowing } from './identity/grants.ts'
 export type { TokenIssuerSettings } from './identity/issuers/token-issuers.ts'
@@ -154,8 +154,8 @@ export {
   createPrincipal,
   type ExecutionPrincipal,
   effectiveCeiling,
-  isCapabilityGranted as can,
-  loggablePrincipalFields as safeMetadata,
+  isCapabilityGranted,
+  loggablePrincipalFields,
   narrowCeiling,
   type PrincipalResolver,
   runtimePrincipal,
@@ -169,7 +169,7 @@ export {
   type AttestationVerifier,
   readTrustedIssuers,
   type TrustedIssuers,
-  verifyForwardedEvidence as admitForwarded,
+  verifyForwardedEvidence,
 } from './identity/trust.ts'
 export { agentJrd, type Jrd, readJrd } from './identity/webfinger.ts'
 // For adapters: errors, secrets, signatures and reading what came in.

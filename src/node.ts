@@ -3,7 +3,7 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createCallerIdentification } from './api/api-callers.ts'
-import { createApiLimits } from './api/api-limits.ts'
+import { pickLimitsAndCorsOrigins } from './api/api-limits.ts'
 import { createApp } from './api/app.ts'
 import type { AppDeps } from './api/deps.ts'
 import { explainById } from './api/explain/explain.ts'
@@ -24,7 +24,11 @@ import { startBackground } from './node/background.ts'
 import { auditGatewayConfig } from './node/config-findings.ts'
 import { openControlSocket, restrictDataDirAccess } from './node/data-dir.ts'
 import { createFreeSpaceCheck, openFileStores } from './node/folder-blob-store.ts'
-import { createGatewaySecretService, createReloadingAdminToken, readAdminToken } from './node/gateway-secrets.ts'
+import {
+  createGatewaySecretService,
+  createReloadingAdminToken,
+  readOrCreateAdminToken,
+} from './node/gateway-secrets.ts'
 import { createHttpListener } from './node/http-listener.ts'
 import { createHttpServer, type HttpServer, releaseTrackedBody } from './node/http-server.ts'
 import {
@@ -99,7 +103,7 @@ export async function startNode(given: StartOptions): Promise<RunningGateway> {
   })
   const options = { ...given, log }
   await restrictDataDirAccess(config.dataDir, log)
-  const admin = await readAdminToken(config.adminToken, config.dataDir)
+  const admin = await readOrCreateAdminToken(config.adminToken, config.dataDir)
   const adminToken = config.adminToken ?? createReloadingAdminToken(admin, config.dataDir)
   // The folder's socket listens before there is an app: being able to listen is the lock.
   const address = createPublicUrlCheck({
@@ -300,7 +304,7 @@ function createAppDeps(
     metrics: {
       access: config.metrics,
       readHealthSamples,
-      readProcess: createProcessMetrics(meter, assembled, { pool, edge, ...states }),
+      readProcess: createProcessMetricsReader(meter, assembled, { pool, edge, ...states }),
     },
     sourceOf: (context) => {
       const incoming = getIncomingMessage(context)
@@ -314,7 +318,7 @@ function createAppDeps(
     rawUrlOf: rawRequestUrl,
     bodyTaken: releaseTrackedBody,
     now: Date.now,
-    ...createApiLimits(config),
+    ...pickLimitsAndCorsOrigins(config),
     maxBodyBytes: config.maxBodyBytes,
     watchMs,
     log,
@@ -322,7 +326,7 @@ function createAppDeps(
   }
 }
 
-function createProcessMetrics(
+function createProcessMetricsReader(
   meter: NodeMeter,
   { gateway: { slots }, deps: { toolServers } }: Assembled,
   { pool, edge, connectionProbes }: Pick<AppParts, 'pool' | 'edge' | 'connectionProbes'>,

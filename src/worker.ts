@@ -26,8 +26,8 @@ import { createWorkerLog } from './worker/log.ts'
 import {
   createMailerFromBinding,
   createQueueWakeup,
-  createWorkerFiles,
   isSuspectTurnsMessage,
+  openWorkerFileStores,
   readWorkerSettings,
   suspectsMessage,
   type WorkerEmail,
@@ -188,7 +188,7 @@ function readWorkerBindings(
   config: Config,
 ): Pick<InvocationOptions, 'connectionString' | 'files' | 'mailer'> {
   const { connectionString } = env.HYPERDRIVE
-  return { connectionString, files: createWorkerFiles(config, env), mailer: createMailerFromBinding(env) }
+  return { connectionString, files: openWorkerFileStores(config, env), mailer: createMailerFromBinding(env) }
 }
 
 /** Thrown on, so that it comes again; said here, because the platform shows no more than a name. */

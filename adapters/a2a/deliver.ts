@@ -52,7 +52,7 @@ export async function deliverPush(
     timeoutMs: deps.timeoutMs,
     signal: attempt.signal,
   })
-  return toPushOutcome(deps, outcome, receiver)
+  return handlePushResponse(deps, outcome, receiver)
 }
 
 function allowedPushOrigins(url: string, allow: readonly string[]): readonly string[] {
@@ -101,7 +101,7 @@ function pushBody({ dialect }: PushConfig, snapshot: TaskSnapshot, { state, at }
 }
 
 /** The answer of another server: nothing of its text is kept. */
-async function toPushOutcome(
+async function handlePushResponse(
   { push }: PushDeps,
   outcome: SafeFetchResult,
   { taskId, id }: PushConfig,

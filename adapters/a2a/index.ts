@@ -15,7 +15,7 @@ import {
   requirePort,
   wrongAnswerProblem,
 } from '../../src/contract/index.ts'
-import { createUnpinnedFetch, readOwnDocument } from '../../src/lib/index.ts'
+import { createUnpinnedFetch, fetchOwnPublicDocument } from '../../src/lib/index.ts'
 import { type A2aSettings, a2aFromEnvironment, a2aSettingsSchema } from './config.ts'
 import { appendAnswerToRunLog, deliverPush } from './deliver.ts'
 import { normalizeA2a } from './normalize.ts'
@@ -147,7 +147,7 @@ function createA2aProbe(
     }
     const cardUrl = path === defaultPath ? `${new URL(url).origin}${documentPaths.card}` : `${url}${documentPaths.card}`
     const headers = { accept: 'application/json', 'a2a-version': '1.0' }
-    const found = await readOwnDocument(fetch, cardUrl, { headers, signal: request.signal })
+    const found = await fetchOwnPublicDocument(fetch, cardUrl, { headers, signal: request.signal })
     const summary = `${url}, public card`
     if (found.kind === 'problem') return { summary, problems: [found.problem] }
     const isOurs = found.kind === 'read' && isUrlAmongInterfaces(found.json['supportedInterfaces'], url)

@@ -300,7 +300,7 @@ export function normalizeParts(given: readonly A2aPart[]): readonly Part[] {
     else if (known === undefined) {
       calls.set(event.id, parts.length)
       parts.push(event)
-    } else parts[known] = { ...parts[known], ...withoutUndefined(event) } as KnownPart
+    } else parts[known] = { ...parts[known], ...pickToolOutcome(event) } as KnownPart
   }
   return parts
 }
@@ -349,7 +349,7 @@ function readToolEvent({ data }: A2aPart): ToolCall | undefined {
 }
 
 /** A result says nothing about the call that it belongs to: its name and input stay as they were. */
-function withoutUndefined({ result, error }: ToolCall): Partial<ToolCall> {
+function pickToolOutcome({ result, error }: ToolCall): Partial<ToolCall> {
   return { ...(result === undefined ? {} : { result }), ...(error === undefined ? {} : { error }) }
 }
 

@@ -4,15 +4,15 @@ import { checkTarget } from '../../src/lib/index.ts'
 import { createFault, type Fault, isA2aFault } from './protocol/faults.ts'
 import { defaultConfigId } from './protocol/legacy.ts'
 import type { A2aPushConfig } from './protocol/objects.ts'
-import { readPushConfigRequest, readPushListRequest, readPushRequest } from './protocol/requests.ts'
+import { readPushConfigRequest, readPushListRequest, readTaskAndPushConfigIds } from './protocol/requests.ts'
 import {
   type A2aDeps,
   type A2aRequest,
   findTask,
-  invalidParams,
+  invalidParamsFault,
   type Operation,
-  taskCaller,
-  taskNotFound,
+  pickCallerSubject,
+  taskNotFoundFault,
   toResultOutcome,
   valueOrFault,
 } from './server/call.ts'
@@ -27,7 +27,7 @@ export function checkPushEnabled({ settings }: Pick<A2aDeps, 'settings'>): Fault
 /** `at`: how the request calls the configuration. */
 export function checkPushUrl({ settings }: A2aDeps, url: string, at = ''): Fault | undefined {
   const problem = settings.push === false ? undefined : pushTargetProblem(url, settings.push.allow)
-  return problem === undefined ? undefined : invalidParams([{ field: `${at}url`, description: problem }])
+  return problem === undefined ? undefined : invalidParamsFault([{ field: `${at}url`, description: problem }])
 }
 
 export const createPushConfig: Operation = async (deps, call, params) => {
@@ -58,11 +58,11 @@ export async function savePushConfig(
     credentials: authentication?.credentials ?? null,
     dialect: call.dialect,
   }
-  const outcome = await deps.tasks.push.save(row, taskCaller(call), isInline)
-  if (outcome === undefined) return taskNotFound()
+  const outcome = await deps.tasks.push.save(row, pickCallerSubject(call), isInline)
+  if (outcome === undefined) return taskNotFoundFault()
   if (outcome === 'saved') return row
   const description = 'is one too many: the task has as many configurations as it may; delete one'
-  return invalidParams([{ field: 'id', description }])
+  return invalidParamsFault([{ field: 'id', description }])
 }
 
 /** What is asked about receivers of a task, once it is readable, they are told at all, and the task is the caller's. */
@@ -79,14 +79,14 @@ async function checkPushTaskAccess<Request extends { readonly taskId: string }>(
 }
 
 export const getPushConfig: Operation = async (deps, call, params) => {
-  const request = await checkPushTaskAccess(deps, call, valueOrFault(readPushRequest(params)))
+  const request = await checkPushTaskAccess(deps, call, valueOrFault(readTaskAndPushConfigIds(params)))
   if (isA2aFault(request)) return request
   const { id, taskId } = request
-  const found = await deps.tasks.push.find(taskId, id, taskCaller(call))
+  const found = await deps.tasks.push.find(taskId, id, pickCallerSubject(call))
   // 0.3 asks for the only one there is by the task's own id.
   const isDefault = call.dialect === '0.3' && id === taskId
   const config =
-    found ?? (isDefault ? await deps.tasks.push.find(taskId, defaultConfigId, taskCaller(call)) : undefined)
+    found ?? (isDefault ? await deps.tasks.push.find(taskId, defaultConfigId, pickCallerSubject(call)) : undefined)
   return config === undefined
     ? createFault('task_not_found', 'the task has no such push notification configuration')
     : toResultOutcome(toPushConfig(config))
@@ -95,15 +95,15 @@ export const getPushConfig: Operation = async (deps, call, params) => {
 export const listPushConfigs: Operation = async (deps, call, params) => {
   const request = await checkPushTaskAccess(deps, call, valueOrFault(readPushListRequest(params)))
   if (isA2aFault(request)) return request
-  const configs = await deps.tasks.push.list(request.taskId, taskCaller(call))
-  return configs === undefined ? taskNotFound() : toResultOutcome({ configs: configs.map(toPushConfig) })
+  const configs = await deps.tasks.push.list(request.taskId, pickCallerSubject(call))
+  return configs === undefined ? taskNotFoundFault() : toResultOutcome({ configs: configs.map(toPushConfig) })
 }
 
 /** Deleting one that is gone succeeds. */
 export const deletePushConfig: Operation = async (deps, call, params) => {
-  const request = await checkPushTaskAccess(deps, call, valueOrFault(readPushRequest(params)))
+  const request = await checkPushTaskAccess(deps, call, valueOrFault(readTaskAndPushConfigIds(params)))
   if (isA2aFault(request)) return request
-  await deps.tasks.push.remove(request.taskId, request.id, taskCaller(call))
+  await deps.tasks.push.remove(request.taskId, request.id, pickCallerSubject(call))
   return toResultOutcome({})
 }
 

@@ -72,7 +72,7 @@ export function hasOperationScope({ bearer }: A2aCaller, scope: string): boolean
 }
 
 /** How a rejected caller is answered. */
-export function rejectionFault(reason: RejectReason): 'unauthenticated' | 'forbidden' | 'unavailable' {
+export function rejectionFaultName(reason: RejectReason): 'unauthenticated' | 'forbidden' | 'unavailable' {
   if (reason === 'issuer_unavailable') return 'unavailable'
   return reason === 'insufficient_scope' ? 'forbidden' : 'unauthenticated'
 }

@@ -42,7 +42,7 @@ import { createRequestSignerLookup } from './signatures/authenticate.ts'
 import { createActorKeys } from './signatures/own-keys.ts'
 import { createGetSigner } from './signatures/sign-request.ts'
 import { createSignatureVerifier } from './signatures/verify-activity.ts'
-import { fetchLinkedPost, fetchPostAncestors } from './thread-ancestors.ts'
+import { fetchPostAncestors, fetchPostGivenByIri } from './thread-ancestors.ts'
 import { createSenderScreen, readStoredPayload, verifyActivity } from './verify.ts'
 import type { ActivityPayload } from './wire/activity.ts'
 import type { ActivityPubCall } from './wire/delivery.ts'
@@ -162,7 +162,7 @@ function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Ad
     webfinger: createActivityPubWebFinger(documents),
     serve: createDocumentServer(documents),
     admin: createOperations({ ...documents, now, limit: settings.limit, listed: settings.block }),
-    fetchReferenced: (asked) => fetchLinkedPost(knowing, asked),
+    fetchReferenced: (asked) => fetchPostGivenByIri(knowing, asked),
     probe: createActivityPubProbe({ fetch: deps.fetch, places, agents: listServedSlugs }),
     fetchAncestors: settings.readParents ? (asked, signal) => fetchPostAncestors(knowing, asked, signal) : undefined,
   })

@@ -64,7 +64,7 @@ export async function fetchPostAncestors(
  * A post that a delivery only named, as its server shows it now: its sender's own, for this agent, and for no fewer people than the delivery said, or
  * an answer would show it to others.
  */
-export async function fetchLinkedPost(
+export async function fetchPostGivenByIri(
   { remote, home }: Pick<AncestorDeps, 'remote' | 'home'>,
   { message, agent }: Omit<AncestorsRequest, 'knownIds'>,
 ): ReturnType<NonNullable<Adapter['fetchReferenced']>> {

@@ -15,7 +15,7 @@ import { type LocalAgents, mentionedAgents } from './normalize/activity-context.
 import { type AnnounceResult, verifyAnnounce } from './signatures/announced-posts.ts'
 import {
   type ReverifyDeps,
-  reverifyStoredActivity,
+  restoreVerifiedActivity,
   type SignatureVerifier,
   type SignatureVerifierDeps,
   toVerifyResult,
@@ -61,16 +61,16 @@ export async function verifyActivity(deps: VerifyDeps, rawRequest: RawRequest): 
   if (seconds !== undefined) return { kind: 'handshake', answer: tooManyActivitiesAnswer(seconds) }
   const passed = await verifyAnnounce(deps, result.payload)
   if (passed?.kind === 'later') return { kind: 'handshake', answer: tryAgainLaterAnswer(passed.seconds) }
-  return { kind: 'genuine', payload: await verifyActivityPayload(deps, result.payload, passed) }
+  return { kind: 'genuine', payload: await buildActivityPayload(deps, result.payload, passed) }
 }
 
 /** What a community passes on is its author's, where that can be shown; anything else is its signer's. */
-async function verifyActivityPayload(
+async function buildActivityPayload(
   deps: KnownFactsDeps,
   gated: VerifiedActivity,
   passed: Exclude<AnnounceResult, { kind: 'later' }> | undefined,
 ): Promise<ActivityPayload> {
-  return passed?.kind === 'unproven' ? { ...passed, gated } : addRelatedRecords(deps, passed?.gated ?? gated)
+  return passed?.kind === 'unproven' ? { ...passed, gated } : attachFactsAndRefreshSender(deps, passed?.gated ?? gated)
 }
 
 /** The same for what was kept. */
@@ -79,12 +79,12 @@ export async function readStoredPayload(
   rawRequest: RawRequest,
   kept: StoredEventFacts,
 ): Promise<ActivityPayload | undefined> {
-  const gated = await reverifyStoredActivity(deps, rawRequest, kept)
+  const gated = await restoreVerifiedActivity(deps, rawRequest, kept)
   if (gated === undefined) return undefined
   const passed = await verifyAnnounce(deps, gated)
   // It is not delivered again: it stays as it was kept, and the operator can resubmit it later.
   if (passed?.kind === 'later') return { kind: 'unproven', reason: 'origin_unavailable', gated }
-  return verifyActivityPayload(deps, gated, passed)
+  return buildActivityPayload(deps, gated, passed)
 }
 
 /** Any server can say that an actor is gone: only their own server is believed. */
@@ -92,7 +92,7 @@ async function isActorGone({ remote }: VerifyDeps, { actor }: ReadActivity): Pro
   return (await remote.refreshActor(actor)).kind === 'gone'
 }
 
-async function addRelatedRecords(deps: KnownFactsDeps, gated: VerifiedActivity): Promise<ActivityPayload> {
+async function attachFactsAndRefreshSender(deps: KnownFactsDeps, gated: VerifiedActivity): Promise<ActivityPayload> {
   const { activity, signer } = gated
   // What they are called is learnt beside the answer, never before it: the next message shows it.
   const isProfile = activity.type === 'Update' && activityObjectId(activity) === signer.id

@@ -11,7 +11,7 @@ import { GatewayError } from '../../src/lib/index.ts'
 import { aguiFromEnvironment, aguiSettingsSchema } from './config.ts'
 import { deliverAgui } from './deliver.ts'
 import { streamRunOfRequest } from './live/stream.ts'
-import { normalizeAgui, readStoredRunPayload } from './normalize.ts'
+import { normalizeAgui, rebuildStoredRunPayload } from './normalize.ts'
 import { renderAgui, renderRunAnswer } from './render.ts'
 import { aguiSentences } from './sentences.ts'
 import { screenAguiHeaders, type VerifyDeps, verifyAgui } from './verify.ts'
@@ -69,7 +69,7 @@ function createAgui(
     ],
     screenHeaders: (head) => screenAguiHeaders(deps, head),
     verify: (rawRequest) => verifyAgui(deps, rawRequest),
-    payloadOf: readStoredRunPayload,
+    payloadOf: rebuildStoredRunPayload,
     normalize: normalizeAgui,
     render: renderAgui,
     deliver: (call, attempt) => deliverAgui(runLog, call, attempt),

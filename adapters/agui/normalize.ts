@@ -39,7 +39,7 @@ import {
 } from './wire.ts'
 
 /** What is kept of a request says nothing about tokens; this machine's user and its guests need none. */
-export function readStoredRunPayload({ bytes }: RawRequest, kept: StoredEventFacts): AguiPayload | undefined {
+export function rebuildStoredRunPayload({ bytes }: RawRequest, kept: StoredEventFacts): AguiPayload | undefined {
   const { subject, caller, agentChain } = kept
   const payload: AguiPayload = { bytes, bearer: undefined, chain: { kind: 'read', caller, agentChain } }
   if (subject === aguiSubject(payload)) return payload
@@ -201,7 +201,7 @@ function readRunInput(request: RunRequest): Said {
     const parsed = toolMessageSchema.safeParse(last)
     if (!parsed.success) throw unreadableRequestError(parsed.error, 'invalid_tool_message')
     // Nothing was said: the result goes to the call that waits for it and not into the conversation.
-    const parent = previousMessageId(request, request.messages.length - 1)
+    const parent = precedingAssistantMessageId(request, request.messages.length - 1)
     return { id: parsed.data.id, parts: [{ kind: 'agui:tool_result' }], result: parsed.data, parent }
   }
   const said = trailingUserMessages(request)
@@ -217,12 +217,12 @@ function readRunInput(request: RunRequest): Said {
     id: lead.id,
     parts,
     result: undefined,
-    parent: previousMessageId(request, request.messages.length - said.length),
+    parent: precedingAssistantMessageId(request, request.messages.length - said.length),
   }
 }
 
 /** A list of messages is a thread: what comes before the new ones is what they answer. */
-function previousMessageId({ messages }: RunRequest, end: number): string | undefined {
+function precedingAssistantMessageId({ messages }: RunRequest, end: number): string | undefined {
   const before = messages.slice(0, end).findLast((message) => message.role === 'assistant')
   return messageIdSchema.safeParse(before).data?.id
 }

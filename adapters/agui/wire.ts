@@ -4,7 +4,7 @@ import {
   type Adapter,
   bytesRefSchema,
   type CallerResult,
-  callerId,
+  callerChosenIdSchema,
   type Part,
   textPart,
   UnparsableEventError,
@@ -37,16 +37,16 @@ const mediaBlockSchema = z.object({
 const otherBlockSchema = z.looseObject({ type: z.string().min(1) })
 
 export const userMessageSchema = z.object({
-  id: callerId(),
+  id: callerChosenIdSchema(),
   role: z.literal('user'),
   content: z.union([z.string(), z.array(z.unknown()).min(1)]),
 })
 
 /** The result of a tool that the client ran. */
 export const toolMessageSchema = z.object({
-  id: callerId(),
+  id: callerChosenIdSchema(),
   role: z.literal('tool'),
-  toolCallId: callerId(),
+  toolCallId: callerChosenIdSchema(),
   /** In 1.0 parts as well; their text counts. */
   content: z.union([z.string(), z.array(z.looseObject({ type: z.string() })).transform(joinBlockTexts)]),
   error: z.string().nullish(),
@@ -67,20 +67,20 @@ const contextEntrySchema = z.object({
 
 const clientToolSchema = z.looseObject({ name: z.string().min(1), description: z.string().nullish() })
 
-const runId = callerId(256)
+const runId = callerChosenIdSchema(256)
 
 /** As much of a request as is needed to name the thread of a guest. */
-export const threadIdSchema = z.looseObject({ threadId: callerId() })
+export const threadIdSchema = z.looseObject({ threadId: callerChosenIdSchema() })
 
 /** As much of a message as is needed to refer to it. */
-export const messageIdSchema = z.looseObject({ id: callerId() })
+export const messageIdSchema = z.looseObject({ id: callerChosenIdSchema() })
 
 /** As much of a request as is needed to name it. */
 export const runIdSchema = z.looseObject({ runId })
 
 /** What a person decided about an interrupt. `cancelled`: they gave it up. */
 const resumeSchema = z.object({
-  interruptId: callerId(200),
+  interruptId: callerChosenIdSchema(200),
   status: z.enum(['resolved', 'cancelled']),
   payload: z.unknown().optional(),
 })
@@ -88,7 +88,7 @@ const resumeSchema = z.object({
 /** Everything in the body is the client's word: who it is comes from the connection, what was said before from us. */
 export const runRequestSchema = z
   .looseObject({
-    threadId: callerId(),
+    threadId: callerChosenIdSchema(),
     runId,
     messages: z
       .array(z.looseObject({ role: z.string() }))
@@ -99,7 +99,7 @@ export const runRequestSchema = z
     state: z.unknown().optional(),
     forwardedProps: z.unknown().optional(),
     protocolVersion: z.string().nullish(),
-    parentRunId: callerId().nullish(),
+    parentRunId: callerChosenIdSchema().nullish(),
     resume: z.array(resumeSchema).max(32).nullish().meta({
       description: 'A decision about every open interrupt of the thread; payload { approved: true } is a yes',
     }),
@@ -123,14 +123,14 @@ function parseContentBlock(block: unknown): ContentBlock | undefined {
   if (!named.success) return undefined
   if (named.data.type === 'text') return textBlockSchema.safeParse(block).data
   if (named.data.type === 'binary') return binaryBlockSchema.safeParse(block).data
-  if (mediaTypes.has(named.data.type)) return mediaToBinary(mediaBlockSchema.safeParse(block).data)
+  if (mediaTypes.has(named.data.type)) return mediaBlockToBinaryBlock(mediaBlockSchema.safeParse(block).data)
   return { type: 'other', name: named.data.type }
 }
 
 const mediaTypes: ReadonlySet<string> = new Set(['image', 'audio', 'video', 'document'])
 
 /** Both spellings of an attachment become one, so that one sent in both is found twice. */
-function mediaToBinary(block: z.infer<typeof mediaBlockSchema> | undefined): ContentBlock | undefined {
+function mediaBlockToBinaryBlock(block: z.infer<typeof mediaBlockSchema> | undefined): ContentBlock | undefined {
   if (block === undefined) return undefined
   const { source, metadata, type } = block
   const mimeType = source.mimeType ?? (type === 'document' ? 'application/octet-stream' : `${type}/*`)

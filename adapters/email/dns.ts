@@ -7,7 +7,7 @@ import {
   misfit,
   parseJson,
   type Reading,
-  readWire,
+  readByWireRule,
   wireArray,
   wireInteger,
   wireNullish,
@@ -59,7 +59,7 @@ export function createResolver(
     known.set(key, { answer, until: deps.now() + Math.min(Math.max(answer.ttlMs, minTtlMs), most) })
   }
   // Two mails that ask the same at once ask twice: on Workers no request may wait for what another one began.
-  const cachedAnswer = async (name: string, type: RecordType): Promise<Answer> => {
+  const lookUpThroughCache = async (name: string, type: RecordType): Promise<Answer> => {
     const key = `${type} ${name}`
     const found = known.get(key)
     if (found !== undefined && found.until > deps.now()) return found.answer
@@ -79,7 +79,7 @@ export function createResolver(
           const asked = name.toLowerCase().replace(/\.$/, '')
           if (!isDnsName(asked) || !isRecordType(type)) throw dnsError('EBADNAME', asked)
           left -= 1
-          const answer = left < 0 ? tooManyLookups : await cachedAnswer(asked, type)
+          const answer = left < 0 ? tooManyLookups : await lookUpThroughCache(asked, type)
           if (answer.kind === 'records') return answer.records
           if (answer.kind === 'none') throw dnsError(answer.isNameKnown ? 'ENODATA' : 'ENOTFOUND', asked)
           unknown.push(`${answer.reason} ${asked}`)
@@ -100,7 +100,7 @@ async function lookUpWithTimeout(lookup: Lookup, name: string, type: RecordType,
   signal.addEventListener('abort', resolveAsTimedOut, { once: true })
   try {
     const answer = await Promise.race([lookup(name, type, signal), late.promise])
-    return answer.kind === 'records' ? rejectHugeAnswer(answer) : answer
+    return answer.kind === 'records' ? replaceEmptyOrHugeAnswer(answer) : answer
   } catch {
     return { kind: 'temporary', reason: 'EFAILED' }
   } finally {
@@ -108,7 +108,7 @@ async function lookUpWithTimeout(lookup: Lookup, name: string, type: RecordType,
   }
 }
 
-function rejectHugeAnswer(answer: Answer & { readonly kind: 'records' }): Answer {
+function replaceEmptyOrHugeAnswer(answer: Answer & { readonly kind: 'records' }): Answer {
   if (answer.records.length === 0) return { kind: 'none', isNameKnown: true, ttlMs: answer.ttlMs }
   const isTooLarge = answer.records.length > maxRecords || answer.records.some(isHugeRecord)
   return isTooLarge ? { kind: 'temporary', reason: 'ETOOLARGE' } : answer
@@ -173,7 +173,7 @@ export function createDohLookup(fetch: (url: string, init: RequestInit) => Promi
     const response = await fetch(question.href, { headers, redirect: 'manual', signal })
     if (response.status !== 200) return { kind: 'temporary', reason: `EHTTP${response.status}` }
     const body = await response.text()
-    const read = body.length > maxBody ? misfit : readWire(reply, parseJson(body))
+    const read = body.length > maxBody ? misfit : readByWireRule(reply, parseJson(body))
     return read === misfit ? { kind: 'temporary', reason: 'EBADRESP' } : readDohAnswer(read, type)
   }
 }

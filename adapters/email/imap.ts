@@ -27,9 +27,9 @@ const passing: ReadonlySet<unknown> = new Set(['UNAVAILABLE', 'INUSE', 'LIMIT', 
 /** A mail that cannot be judged for so long is judged by what is known. */
 const patienceMs = 900_000
 
-export function pollImap(settings: ImapSettings, deps: ImapDeps): NonNullable<Ingress['poll']> {
+export function createImapPoller(settings: ImapSettings, deps: ImapDeps): NonNullable<Ingress['poll']> {
   const waiting = createStuckMailCheck(deps.now)
-  return async function* mails(cursor, signal) {
+  return async function* yieldNewMailBatches(cursor, signal) {
     let place = readCursor(cursor)
     let failures = 0
     while (!signal.aborted) {

@@ -13,7 +13,7 @@ import {
   parseSettings,
   type SpeakingDeps,
 } from '../../src/contract/index.ts'
-import { decisionEndpoints, serveDecision } from './approval-links/serve.ts'
+import { createDecisionLinkHandler, decisionEndpoints } from './approval-links/serve.ts'
 import { authenticateMail, selfTestSignatureChecks } from './auth/authenticate.ts'
 import {
   addPublicHostAsDomain,
@@ -30,21 +30,21 @@ import { deliverMail } from './deliver/mail.ts'
 import { findDeliveryByKey } from './deliver/message-ids.ts'
 import { createDohLookup, createNodeLookup, createResolver } from './dns.ts'
 import { scanHead } from './headers/scan-head.ts'
-import { pollImap } from './imap.ts'
+import { createImapPoller } from './imap.ts'
 import { createEmailEventHandler } from './ingress/email-event.ts'
 import { createReceivedMailRegistry } from './ingress/received.ts'
 import { verifyHopHeader } from './loop-prevention.ts'
-import { openMailFile } from './mime/files.ts'
+import { createMailFileOpener } from './mime/files.ts'
 import { parseMailBody } from './mime/parse-body.ts'
 import { type Addresses, resolveRecipient } from './normalize/addressing.ts'
 import { horizonMs, maxRawBytes, normalizeMail } from './normalize/mail.ts'
 import { createMainOrThreadRunner } from './offload/load-shedding.ts'
-import { createOffloadedPartFinder, offloadMailChecks, offloadReadBody } from './offload/offload.ts'
+import { createOffloadedMailChecks, createOffloadedPartFinder, offloadReadBody } from './offload/offload.ts'
 import { emailReasons } from './reasons.ts'
 import { renderMailReply } from './render/reply.ts'
 import { emailSentences } from './sentences.ts'
 import { createEmailProbe } from './setup/probe.ts'
-import { listenSmtp } from './smtp/listen.ts'
+import { createSmtpListener } from './smtp/listen.ts'
 import { createMailSecrets, createReplyTokens } from './threading.ts'
 import { verifyMail } from './verify.ts'
 import { createRequestVerifier, screenRequestHeaders } from './webhooks/verify-request.ts'
@@ -124,7 +124,7 @@ function createEmail(given: EmailSettings, deps: EmailDeps): Adapter {
       : createDohLookup(deps.fetch, settings.dnsOverHttps)
   const resolver = createResolver({ lookup, now })
   const { offload } = deps
-  const library = offload === undefined ? undefined : offloadMailChecks(offload)
+  const library = offload === undefined ? undefined : createOffloadedMailChecks(offload)
   const hereOr = createMainOrThreadRunner()
   const tested = runOnceUntilSuccess(() => selfTestSignatureChecks(library))
   const verifying = {
@@ -178,7 +178,9 @@ function createEmail(given: EmailSettings, deps: EmailDeps): Adapter {
     channel: 'email',
     capabilities: emailCapabilities(settings, deps),
     ...emailStartNotice(settings, { ...deps, host: connection.domain }),
-    ...(deciding === undefined ? {} : { endpoints: decisionEndpoints(deciding), serve: serveDecision(deciding) }),
+    ...(deciding === undefined
+      ? {}
+      : { endpoints: decisionEndpoints(deciding), serve: createDecisionLinkHandler(deciding) }),
     screenHeaders: (head) => screenRequestHeaders(ingressSettings(settings), head),
     verify: (rawRequest) => verifyMail(verifying, rawRequest),
     normalize: (mail, rawRequest, at) =>
@@ -192,10 +194,10 @@ function createEmail(given: EmailSettings, deps: EmailDeps): Adapter {
         (agent) => deps.agents?.().find(({ slug }) => slug === agent)?.label,
       ),
     deliver: deliverMail(deliverySettings(settings, deps.mailer), { ...deps, tokens: async () => tokens, secret }),
-    openFile: openMailFile(rawBlobs, offload === undefined ? undefined : createOffloadedPartFinder(offload)),
+    openFile: createMailFileOpener(rawBlobs, offload === undefined ? undefined : createOffloadedPartFinder(offload)),
     ingress: {
-      listen: smtp === undefined ? undefined : listenAfterSelfTest(tested, listenSmtp(smtp, incoming)),
-      poll: imap === undefined ? undefined : pollImap(imap, incoming),
+      listen: smtp === undefined ? undefined : listenAfterSelfTest(tested, createSmtpListener(smtp, incoming)),
+      poll: imap === undefined ? undefined : createImapPoller(imap, incoming),
       onEmailEvent: createEmailEventHandler({ ...incoming, requireSecret: secret }),
     },
     probe: createEmailProbe(settings, deps.mailer),

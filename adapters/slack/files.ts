@@ -20,7 +20,7 @@ const refSchema = z.object({
 
 type Refused = Extract<OpenedFile, { kind: 'refused' }>['reason']
 
-export function openSlackFile(
+export function createSlackFileOpener(
   settings: SlackSettings,
   deps: Pick<ChannelDeps, 'fetch'>,
   { call, tokenOf }: { readonly call: CallWebApi; readonly tokenOf: SlackTokenLookup },

@@ -14,24 +14,24 @@ import {
   type TtlStore,
   UnparsableEventError,
 } from '../../src/contract/index.ts'
-import { misfit, readWire } from '../../src/lib/index.ts'
+import { misfit, readByWireRule } from '../../src/lib/index.ts'
 import { createBotUserLookup, createSenderNameLookup } from './bot-identity.ts'
 import { allowedResponseOrigins, type SlackSettings, slackFromEnvironment, slackSettingsSchema } from './config.ts'
 import { deliverSlack } from './deliver/deliver.ts'
 import { reconcileSlack } from './deliver/reconcile.ts'
 import { storeResponseUrl } from './deliver/response-url.ts'
 import { createLiveState, createWebApiCaller } from './deliver/web-api.ts'
-import { openSlackFile } from './files.ts'
+import { createSlackFileOpener } from './files.ts'
 import { createSlackLiveVerbs } from './live.ts'
 import type { AppFacts } from './normalize/context.ts'
 import { normalizeSlack } from './normalize/normalize.ts'
 import { createInstallationAccess } from './oauth/installations.ts'
 import { createSlackPresence } from './presence.ts'
-import { appendLineToBlocks, renderSlack } from './render/reply.ts'
+import { appendLineToSlackCall, renderSlack } from './render/reply.ts'
 import { slackSentences } from './sentences.ts'
 import { createSlackProbe, slackWebhookUrl } from './setup.ts'
 import { createSocketRequestRegistry, createSocketStateTracker, pollSocketMode } from './socket-mode.ts'
-import { exceedsBotHops, storeOrReadThreadContext, type Viewed } from './thread-state.ts'
+import { countBotHopAndCheckLimit, storeOrReadThreadContext, type Viewed } from './thread-state.ts'
 import { readSlackBody, type SlackPayload, screenSlackHeaders, verifySlack } from './verify.ts'
 import { envelopeRule, maxTextLength, type SlackCall } from './wire.ts'
 
@@ -117,7 +117,7 @@ function createSlack(settings: SlackSettings, deps: SpeakingDeps<typeof slackSen
       const signature = isOwn ? undefined : rawRequest.headers['x-slack-signature']
       if (payload.kind !== 'read') return { kind: 'genuine', payload: { payload, signature, botUserId: undefined } }
       await accounts.note?.(app, payload.value)
-      const known = await readStoredEventContext(deps.ttlStore, app, origins, payload.value)
+      const known = await storeAndReadEventContext(deps.ttlStore, app, origins, payload.value)
       const account = settings.botUserId === undefined ? accountNeedingBotLookup(payload.value) : undefined
       const botUserId = account === undefined ? undefined : await learn(account)
       return { kind: 'genuine', payload: { payload, signature, botUserId, ...known } }
@@ -146,9 +146,9 @@ function createSlack(settings: SlackSettings, deps: SpeakingDeps<typeof slackSen
     // Calls were made by this adapter's own render and stored as JSON.
     reconcile: (posted, attempt) => reconcileSlack(ports)(posted as SlackCall, attempt),
     live: createSlackLiveVerbs(ports, deps.now),
-    withLine: appendLineToBlocks,
+    withLine: appendLineToSlackCall,
     presence: { shows: ['waiting', 'seen', 'ended', 'opened'], show: createSlackPresence(settings, ports, deps) },
-    openFile: openSlackFile(settings, deps, ports),
+    openFile: createSlackFileOpener(settings, deps, ports),
     senderName: async ({ channel }, { account }, signal) => {
       if (typeof account !== 'string' || typeof channel?.sender_id !== 'string') return undefined
       return nameOf(account, channel.sender_id, signal)
@@ -202,7 +202,7 @@ function appFactsFromSettings({ botUserId, appId, allowBots, botHops, slashComma
 }
 
 /** What was kept of earlier events and this one does not say. */
-async function readStoredEventContext(
+async function storeAndReadEventContext(
   notes: TtlStore | undefined,
   app: AppFacts,
   origins: readonly string[],
@@ -213,13 +213,13 @@ async function readStoredEventContext(
   return {
     viewed: isOfThread ? await storeOrReadThreadContext(notes, app, value) : undefined,
     response: typeof url === 'string' ? await storeResponseUrl(notes, origins, url) : undefined,
-    isBeyondHops: app.allowBots.size > 0 && (await exceedsBotHops(notes, app, value)),
+    isBeyondHops: app.allowBots.size > 0 && (await countBotHopAndCheckLimit(notes, app, value)),
   }
 }
 
 /** Undefined: the event says who the bot is, as Slack's own do. */
 function accountNeedingBotLookup(value: SlackValue): string | undefined {
-  const envelope = value['type'] === 'event_callback' ? readWire(envelopeRule, value) : misfit
+  const envelope = value['type'] === 'event_callback' ? readByWireRule(envelopeRule, value) : misfit
   if (envelope === misfit) return undefined
   const { authorizations = [], team_id } = envelope
   return authorizations.some(({ is_bot, user_id }) => is_bot === true && user_id !== undefined) ? undefined : team_id

@@ -23,12 +23,16 @@ const latchFamily = 'without_streams'
 export function createSlackLiveVerbs(ports: OutboundDeps, now: () => number): LiveVerbs {
   return {
     everyMs: editEveryMs,
-    open: (to, text) => openLiveMessage(ports.live, replyToSchema.parse(to), text),
+    open: (to, text) => buildLiveMessageOpenCall(ports.live, replyToSchema.parse(to), text),
     frame: (frame) => showSlackFrame(ports, now, frame),
   }
 }
 
-function openLiveMessage({ withoutStreams }: LiveState, to: SlackReplyTo, text: string): JsonObject | undefined {
+function buildLiveMessageOpenCall(
+  { withoutStreams }: LiveState,
+  to: SlackReplyTo,
+  text: string,
+): JsonObject | undefined {
   // The answer to a click belongs to its card, and one person alone is shown no message that grows.
   if (to.reply_to_card !== undefined || isEphemeralReply(to) || text.length > maxLiveLength) return undefined
   const { account, channel, thread_ts, team_id } = to

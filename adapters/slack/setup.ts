@@ -244,7 +244,7 @@ async function probeInstallCount({ installed }: SlackProbeDeps): Promise<ProbeRe
 
 async function probeBot({ call }: SlackProbeDeps, token: Secret, signal: AbortSignal): Promise<ProbeResult> {
   const answer = await call(token, 'auth.test', {}, signal)
-  if (answer.kind !== 'ok') return refusedTokenProbe(answer, 'token', tokenRemedy)
+  if (answer.kind !== 'ok') return failedAnswerProbeResult(answer, 'token', tokenRemedy)
   const { user, user_id, team, team_id } = answer.data
   const name = printableAnswerField(user ?? user_id)
   const workspace = printableAnswerField(team ?? team_id)
@@ -295,7 +295,7 @@ async function probeSocket({ call, socket }: SlackProbeDeps, token: Secret, sign
     const answer = await call(token, 'apps.connections.open', {}, signal)
     if (answer.kind === 'ok')
       return { summary: 'Socket Mode', problems: [], facts: [socketModeFact('Socket Mode, a connection is granted')] }
-    const refused = refusedTokenProbe(answer, 'app-level token', socketRemedy)
+    const refused = failedAnswerProbeResult(answer, 'app-level token', socketRemedy)
     return { ...refused, summary: 'Socket Mode', facts: [socketModeFact('Socket Mode')] }
   }
   await socket.settled(AbortSignal.any([signal, AbortSignal.timeout(socketWaitMs)]))
@@ -317,7 +317,11 @@ async function probeSocket({ call, socket }: SlackProbeDeps, token: Secret, sign
   return { summary, problems, facts: [socketModeFact(summary)] }
 }
 
-function refusedTokenProbe(answer: Exclude<WebApiAnswer, { kind: 'ok' }>, what: string, remedy: string): ProbeResult {
+function failedAnswerProbeResult(
+  answer: Exclude<WebApiAnswer, { kind: 'ok' }>,
+  what: string,
+  remedy: string,
+): ProbeResult {
   const none = { summary: '', facts: [] }
   if (answer.kind === 'limited') return { ...none, problems: [], retryAfterMs: answer.afterMs }
   if (answer.kind === 'error' && !isTransientSlackError(answer.error)) {

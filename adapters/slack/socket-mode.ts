@@ -55,7 +55,7 @@ const permanentRefusals =
   /invalid_auth|not_authed|account_inactive|token_revoked|token_expired|not_allowed_token_type|missing_scope/
 
 export function pollSocketMode(settings: SocketSettings, deps: SocketSourceDeps): NonNullable<Ingress['poll']> {
-  return async function* envelopes(_cursor, signal) {
+  return async function* yieldEnvelopeBatches(_cursor, signal) {
     const waiting: TakenEnvelope[] = []
     let wakeup = Promise.withResolvers<void>()
     const line = keepSocketConnected(settings, deps, signal, (taken) => {

@@ -2,7 +2,7 @@
 // in events of its own and not with the messages, so it is kept until they come; each thread has its own, and none is in
 // another's messages.
 import type { ChannelContext, TtlStore } from '../../src/contract/index.ts'
-import { misfit, readWire } from '../../src/lib/index.ts'
+import { misfit, readByWireRule } from '../../src/lib/index.ts'
 import {
   type AppFacts,
   type AppInstallation,
@@ -25,7 +25,7 @@ export async function storeOrReadThreadContext(
   value: Readonly<Record<string, unknown>>,
 ): Promise<Viewed | undefined> {
   const { event } = value
-  const envelope = readWire(envelopeRule, value)
+  const envelope = readByWireRule(envelopeRule, value)
   const place =
     envelope !== misfit && envelope.type === 'event_callback' ? tryResolveInstallation(app, envelope) : undefined
   if (notes === undefined || place === undefined) return undefined
@@ -44,7 +44,7 @@ export async function storeOrReadThreadContext(
     })
     return undefined
   }
-  const message = readWire(messageRule, event)
+  const message = readByWireRule(messageRule, event)
   if (message === misfit || message.thread_ts === undefined) return undefined
   const kept = await notes.read(contextFamily, `${place.account}:${message.channel}:${message.thread_ts}`)
   return kept === undefined ? undefined : viewedAssistantChannel(assistantContextSchema.parse(kept))
@@ -67,14 +67,14 @@ const hopFamily = 'bot_hops'
 const hopLifeMs = 24 * 60 * 60_000
 
 /** Whether this message of a bot is one too many; each counts once, however often it is delivered. */
-export async function exceedsBotHops(
+export async function countBotHopAndCheckLimit(
   notes: TtlStore | undefined,
   app: AppFacts,
   value: Readonly<Record<string, unknown>>,
 ): Promise<boolean> {
   if (notes === undefined || value['type'] !== 'event_callback') return false
-  const envelope = readWire(envelopeRule, value)
-  const message = envelope === misfit ? misfit : readWire(messageRule, envelope.event)
+  const envelope = readByWireRule(envelopeRule, value)
+  const message = envelope === misfit ? misfit : readByWireRule(messageRule, envelope.event)
   if (envelope === misfit || message === misfit || !isPostedMessageSubtype(message.subtype)) return false
   const key = `${resolveAccountOrEmpty(app, envelope)}:${message.channel}:${message.thread_ts ?? message.ts}`
   const isBot = message.bot_id !== undefined || message.bot_profile !== undefined

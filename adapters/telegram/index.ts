@@ -27,7 +27,7 @@ import { pollTelegram } from './polling.ts'
 import { showTelegramPresence } from './presence.ts'
 import { renderTelegramWithFiles } from './render/files.ts'
 import { renderTelegram } from './render/render.ts'
-import { appendLineToText } from './render/text.ts'
+import { appendLineToTelegramCall } from './render/text.ts'
 import { telegramSentences } from './sentences.ts'
 import { createTelegramProbe } from './setup.ts'
 import { rejectWrongSecretHeader, secretHeader, verifyTelegram } from './verify.ts'
@@ -107,7 +107,7 @@ function createTelegram(settings: TelegramSettings, deps: SpeakingDeps<typeof te
     normalize: (payload, rawRequest, connection) => normalizeTelegram(getBotFacts(), payload, rawRequest, connection),
     render: (reply, to, mayNotify, hasLive) => render(deps.say, reply, to, mayNotify, hasLive, settings.richMessages),
     deliver: deliverTelegram(settings, deps, pace),
-    withLine: appendLineToText,
+    withLine: appendLineToTelegramCall,
     openFile: openTelegramFile(settings, deps),
     live: isStreaming ? createTelegramLiveUpdates(settings, deps, pace) : undefined,
     presence: { shows: ['waiting', 'seen'], show: showTelegramPresence(settings, deps, pace) },

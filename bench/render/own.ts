@@ -1,10 +1,10 @@
 // Our renderers, each from Markdown to what its channel would send, and all of them from one tree.
 
-import { renderNote } from '../../adapters/activitypub/render/note.ts'
+import { renderNoteThread } from '../../adapters/activitypub/render/note.ts'
 import { renderMail } from '../../adapters/email/render/body.ts'
 import { renderBlocks } from '../../adapters/slack/render/blocks.ts'
 import { renderMrkdwn } from '../../adapters/slack/render/mrkdwn.ts'
-import { renderEntities } from '../../adapters/telegram/render/entities.ts'
+import { renderEntityPieces } from '../../adapters/telegram/render/entities.ts'
 import { parseMarkdown, type Root, renderMarkdown } from '../../src/markdown/index.ts'
 
 export type Renderer = (markdown: string) => unknown
@@ -13,9 +13,9 @@ const entityLimits = { limit: 4_096, maxRanges: 100, maxBytes: 32_768 }
 
 const faces: Readonly<Record<string, (root: Root) => unknown>> = {
   blocks: (root) => renderBlocks(root),
-  entities: (root) => renderEntities(root, entityLimits),
+  entities: (root) => renderEntityPieces(root, entityLimits),
   mail: (root) => renderMail(root),
-  note: (root) => renderNote(root),
+  note: (root) => renderNoteThread(root),
   markdown: (root) => renderMarkdown(root, 12_000),
 }
 

@@ -16,7 +16,7 @@ export async function compactTranscript(
   summarize: Summarizer,
 ): Promise<Compaction> {
   const overflow = policy.overflow_archive_enabled && policy.overflow_threshold_bytes > 0
-  if (overflow && serializedBytes(messages) > policy.overflow_threshold_bytes)
+  if (overflow && countSerializedBytes(messages) > policy.overflow_threshold_bytes)
     return archiveOverflowMessages(messages, policy)
   if (!policy.enabled || messages.length <= policy.max_messages)
     return createSkippedCompaction(messages, 'below_threshold')
@@ -105,7 +105,7 @@ function countRetainedMessages(messages: readonly Envelope[], policy: Compaction
   if (policy.overflow_retained_bytes <= 0) return Math.min(most, messages.length)
   let count = 0
   while (count < Math.min(most, messages.length)) {
-    if (serializedBytes(messages.slice(messages.length - count - 1)) > policy.overflow_retained_bytes && count > 0)
+    if (countSerializedBytes(messages.slice(messages.length - count - 1)) > policy.overflow_retained_bytes && count > 0)
       break
     count += 1
   }
@@ -116,7 +116,7 @@ function countRetainedMessages(messages: readonly Envelope[], policy: Compaction
 
 const encoder = new TextEncoder()
 
-function serializedBytes(items: readonly unknown[]): number {
+function countSerializedBytes(items: readonly unknown[]): number {
   return items.reduce<number>((sum, item) => sum + encoder.encode(JSON.stringify(item) ?? '').length, 0)
 }
 
@@ -140,9 +140,9 @@ function measureConservedBytes(
   shortened: readonly Envelope[],
   archived: readonly unknown[],
 ): Fields {
-  const before = serializedBytes(original)
+  const before = countSerializedBytes(original)
   const required = Math.ceil(before * policy.minimum_conserved_byte_ratio)
-  const conserved = serializedBytes(shortened) + serializedBytes(archived)
+  const conserved = countSerializedBytes(shortened) + countSerializedBytes(archived)
   const isEnough = !policy.conservation_enabled || conserved >= required
   return {
     enabled: policy.conservation_enabled,
@@ -156,7 +156,7 @@ function measureConservedBytes(
 }
 
 function countItemsAndBytes(items: readonly unknown[]): Fields {
-  return { item_count: items.length, byte_count: serializedBytes(items) }
+  return { item_count: items.length, byte_count: countSerializedBytes(items) }
 }
 
 // Off unless switched on.

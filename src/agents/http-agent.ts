@@ -3,7 +3,7 @@
 import type { AgentReply, NormalizedMessage, NormalizedResponse } from '../contract/index.ts'
 import { normalizedResponseSchema } from '../contract/response.ts'
 import { GatewayError } from '../lib/errors.ts'
-import { parseJson, readServerSentEvents, toHex, webHmac } from '../lib/index.ts'
+import { createWebHmac, parseJson, readServerSentEvents, toHex } from '../lib/index.ts'
 import type { Secret } from '../lib/secret.ts'
 import type { AgentContext } from './context.ts'
 import { createChainRefusalReply } from './remote-agents.ts'
@@ -17,7 +17,7 @@ export type HttpAgentOptions = {
 const signatureHeader = 'x-parley-signature'
 const timestampHeader = 'x-parley-timestamp'
 
-const hmac = webHmac()
+const hmac = createWebHmac()
 
 /**
  * `run` for defineAgent: the message is posted, signed, and the answer is a response or its stream (docs/spec/response.md). The request is
@@ -74,11 +74,11 @@ async function sendToHttpAgent(fetch: typeof globalThis.fetch, url: string, init
   try {
     response = await fetch(url, init)
   } catch (cause) {
-    throw httpAgentUnavailable('could not be reached', cause)
+    throw httpAgentUnavailableError('could not be reached', cause)
   }
   if (response.status === 429 || response.status >= 500) {
     await response.body?.cancel()
-    throw httpAgentUnavailable(`answered ${response.status}`)
+    throw httpAgentUnavailableError(`answered ${response.status}`)
   }
   if (!response.ok) {
     await response.body?.cancel()
@@ -106,12 +106,12 @@ async function readAgentStream(
 ): Promise<NormalizedResponse> {
   for await (const { data } of readServerSentEvents(readLimitedChunks(response, maxBytes))) {
     const chunk = parseJson(data)
-    if (typeof chunk !== 'object' || chunk === null || !('t' in chunk)) throw malformedAgentAnswer()
+    if (typeof chunk !== 'object' || chunk === null || !('t' in chunk)) throw malformedAgentAnswerError()
     if (chunk.t === 'done' && 'response' in chunk) return parseAgentResponse(chunk.response)
     if (chunk.t === 'error') throw new GatewayError('agent_failed', '[agent] the remote agent failed on the message')
     if (chunk.t === 'text' && 'delta' in chunk && typeof chunk.delta === 'string') context.show(chunk.delta)
   }
-  throw httpAgentUnavailable('broke off its answer')
+  throw httpAgentUnavailableError('broke off its answer')
 }
 
 async function readAgentJson(response: Response, maxBytes: number): Promise<unknown> {
@@ -119,7 +119,7 @@ async function readAgentJson(response: Response, maxBytes: number): Promise<unkn
   let size = 0
   for await (const chunk of response.body ?? []) {
     size += chunk.byteLength
-    if (size > maxBytes) throw malformedAgentAnswer()
+    if (size > maxBytes) throw malformedAgentAnswerError()
     chunks.push(chunk)
   }
   try {
@@ -127,24 +127,24 @@ async function readAgentJson(response: Response, maxBytes: number): Promise<unkn
       new TextDecoder('utf-8', { fatal: true }).decode(await new Blob(chunks as BlobPart[]).arrayBuffer()),
     )
   } catch {
-    throw malformedAgentAnswer()
+    throw malformedAgentAnswerError()
   }
 }
 
 function parseAgentResponse(answer: unknown): NormalizedResponse {
   const parsed = normalizedResponseSchema.safeParse(answer)
-  if (!parsed.success) throw malformedAgentAnswer()
+  if (!parsed.success) throw malformedAgentAnswerError()
   return parsed.data
 }
 
-function httpAgentUnavailable(what: string, cause?: unknown): GatewayError {
+function httpAgentUnavailableError(what: string, cause?: unknown): GatewayError {
   return new GatewayError('provider_unavailable', `[agent] the remote agent ${what}; the turn waits for it`, {
     retryable: true,
     ...(cause === undefined ? {} : { cause }),
   })
 }
 
-function malformedAgentAnswer(): GatewayError {
+function malformedAgentAnswerError(): GatewayError {
   return new GatewayError('agent_failed', '[agent] the remote agent answered with no valid response')
 }
 
@@ -152,11 +152,11 @@ async function* readLimitedChunks(response: Response, maxBytes: number): AsyncGe
   let size = 0
   for await (const chunk of response.body ?? []) {
     size += chunk.byteLength
-    if (size > maxBytes) throw agentAnswerTooLarge()
+    if (size > maxBytes) throw agentAnswerTooLargeError()
     yield chunk
   }
 }
 
-function agentAnswerTooLarge(): GatewayError {
+function agentAnswerTooLargeError(): GatewayError {
   return new GatewayError('agent_failed', '[agent] the remote agent said more than it may')
 }

@@ -29,7 +29,7 @@ const liftedKeys: Readonly<Partial<Record<EnvelopeType, readonly string[]>>> = {
 const canonical = new WeakSet<object>()
 
 export function normalizeMessage(input: unknown): Envelope {
-  if (!isObjectRecord(input)) throw invalidEnvelope('message must be an object')
+  if (!isObjectRecord(input)) throw invalidEnvelopeError('message must be an object')
   // It is frozen, and only this function can have made it.
   if (canonical.has(input)) return input as Envelope
   const envelope = isEnvelope(input) ? normalizeEnvelope(input) : rowToEnvelope(input)
@@ -38,12 +38,12 @@ export function normalizeMessage(input: unknown): Envelope {
     canonical.add(made)
     return made
   } catch {
-    throw invalidEnvelope('envelope must be JSON serializable')
+    throw invalidEnvelopeError('envelope must be JSON serializable')
   }
 }
 
 export function normalizeMessages(input: unknown): readonly Envelope[] {
-  if (!Array.isArray(input)) throw invalidEnvelope('messages must be a list')
+  if (!Array.isArray(input)) throw invalidEnvelopeError('messages must be a list')
   return input.map((message) => normalizeMessage(message))
 }
 
@@ -67,10 +67,10 @@ function isEnvelope(input: Fields): boolean {
 }
 
 function normalizeEnvelope(input: Fields): Envelope {
-  if (isPresent(input['schema']) && input['schema'] !== envelopeSchemaId) throw invalidEnvelope('foreign schema')
-  if (isPresent(input['version']) && Number(input['version']) !== 1) throw invalidEnvelope('unsupported version')
+  if (isPresent(input['schema']) && input['schema'] !== envelopeSchemaId) throw invalidEnvelopeError('foreign schema')
+  if (isPresent(input['version']) && Number(input['version']) !== 1) throw invalidEnvelopeError('unsupported version')
   const { type } = input
-  if (!isEnvelopeType(type)) throw invalidEnvelope('unsupported type')
+  if (!isEnvelopeType(type)) throw invalidEnvelopeError('unsupported type')
   const payload = objectOrEmpty(input['payload'])
   const given = Object.keys(payload).length === 0 ? objectOrEmpty(input['data']) : payload
   return assembleEnvelope(input, type, given, objectOrEmpty(input['metadata']))
@@ -85,9 +85,9 @@ function rowToEnvelope(input: Fields): Envelope {
 
 function assembleEnvelope(input: Fields, type: EnvelopeType, payload: Fields, metadata: Fields): Envelope {
   const role = input['role'] ?? defaultRoles[type]
-  if (typeof role !== 'string' || role.trim() === '') throw invalidEnvelope('role must be a non-empty string')
+  if (typeof role !== 'string' || role.trim() === '') throw invalidEnvelopeError('role must be a non-empty string')
   const content = input['content'] ?? ''
-  if (!isEnvelopeContent(content)) throw invalidEnvelope('content must be a string or a list')
+  if (!isEnvelopeContent(content)) throw invalidEnvelopeError('content must be a string or a list')
   const envelope = { schema: envelopeSchemaId, version: 1, type, role, content, payload, metadata } as const
   return {
     ...envelope,
@@ -115,7 +115,7 @@ function isPresent(value: unknown): boolean {
   return value !== undefined && value !== null
 }
 
-function invalidEnvelope(reason: string): GatewayError {
+function invalidEnvelopeError(reason: string): GatewayError {
   return new GatewayError('bad_request', `invalid_ai_message_envelope: ${reason}`)
 }
 

@@ -8,7 +8,7 @@ import type { Fields, Json } from '../lib/json-value.ts'
 import { compactTranscript, fillCompactionPolicyDefaults, type Summarizer } from './compaction.ts'
 import type { AgentContext, Signal, SignalContext } from './context.ts'
 import type { ConversationResult } from './loop/conversation-result.ts'
-import { addWatcher } from './loop/events.ts'
+import { combineEmitWithWatcher } from './loop/events.ts'
 import { readStopCause, steeredType } from './loop/interrupts.ts'
 import type { AnsweredTurn, LoopOptions, ResumePoint } from './loop/options.ts'
 import { conversationRequest } from './loop/request.ts'
@@ -17,7 +17,7 @@ import type { McpServer } from './mcp/mcp-server.ts'
 import type { ModelAgentOptions } from './model-agent-options.ts'
 import {
   type CarriedData,
-  clientDataEnvelope,
+  clientDataEnvelopes,
   isGroupConversation,
   listTranscriptBefore,
   omitClientState,
@@ -35,29 +35,29 @@ import {
 import type { LanguageModel, Model } from './models/model.ts'
 import { pictureReferences } from './models/model-messages.ts'
 import {
-  hasSeveralSpeakers,
   nameSpeakers,
-  nameSpeakersForModel,
+  needsSpeakerNames,
   removeSpeakerMark,
   removeSpeakerMarkInJson,
   type Speakers,
+  wrapModelWithSpeakerNames,
 } from './models/speaker-names.ts'
-import { compileOutputSchema, requireStructuredAnswer } from './models/structured-output.ts'
+import { compileOutputSchema, wrapModelWithStructuredOutput } from './models/structured-output.ts'
 import {
+  buildResumedRunStart,
   createPausedCallStaging,
-  resumePausedRun,
   type Suspended,
   serializeSuspendedRun,
   settlePauseWithResult,
 } from './paused-run.ts'
 import { runResultToReply } from './reply.ts'
 import {
+  buildClientToolReport,
   buildToolContext,
   createRunTools,
   gatherRunTools,
   type RunTools,
   type RunToolset,
-  reportClientTools,
   sharedBudgetOptions,
 } from './run-tools.ts'
 import { createCompletionGate } from './tools/call-gate.ts'
@@ -92,7 +92,7 @@ export function createModelRun(options: NamedOptions, servers: readonly McpServe
   const models = listNamedModels(options)
   const breaker = createModelBreaker(() => performance.now())
   const runConversation = async (equipped: RunToolset, start: Start, context: SignalContext): Promise<AgentReply> => {
-    const observe = addWatcher(context.emit, onEvent, context.report)
+    const observe = combineEmitWithWatcher(context.emit, onEvent, context.report)
     const emitProviderRetry: RetryPolicy['onRetry'] = (facts) => observe('provider_retry', facts)
     const reportModelFailure: RetryPolicy['onFailure'] = (error) => context.report(error, { source: 'model' })
     const speakers = createSpeakerMarkSource(start, context)
@@ -103,7 +103,7 @@ export function createModelRun(options: NamedOptions, servers: readonly McpServe
         onFailure: reportModelFailure,
         hasFallback: place < models.length - 1,
       }
-      return { name, model: addRetries(nameSpeakersForModel(model, speakers), policy) }
+      return { name, model: addRetries(wrapModelWithSpeakerNames(model, speakers), policy) }
     })
     const model = createModelWithFallbacks(patient, breaker, (change) => observe('model_switched', change))
     let point: ResumePoint | undefined
@@ -113,11 +113,11 @@ export function createModelRun(options: NamedOptions, servers: readonly McpServe
     const tools = form
       ? undefined
       : createRunTools(equipped, start, context, { ...staging, ...answeredCallOfResume(start) })
-    const report = reportClientTools(start.clientTools, tools)
+    const report = buildClientToolReport(start.clientTools, tools)
     if (report !== undefined) context.reportClientTools(report)
     const request = modelRunRequest(options, start, tools)
     const result = await runLoop(request.messages, {
-      model: form === undefined ? model : requireStructuredAnswer(model, form),
+      model: form === undefined ? model : wrapModelWithStructuredOutput(model, form),
       keepTurn: journalModelTurns(context, form === undefined ? context.show : undefined),
       runId: context.runId,
       sessionId: context.sessionId,
@@ -126,7 +126,7 @@ export function createModelRun(options: NamedOptions, servers: readonly McpServe
       onException: (error) => context.report(error),
       ...toolLoopOptions(tools),
       ...sharedBudgetOptions(context, equipped),
-      ...systemPrompt(options, context),
+      ...systemPromptOption(options, context),
       context: request.runtime_context,
       ...(start.resumed === undefined ? {} : { resumeFrom: start.resumed.from }),
       onPause: (at) => {
@@ -149,7 +149,7 @@ export function createModelRun(options: NamedOptions, servers: readonly McpServe
     async run(message, context) {
       const { sender, channel } = message
       const carried = omitClientState(context.client)
-      const beside = await clientDataEnvelope(options, carried, context)
+      const beside = await clientDataEnvelopes(options, carried, context)
       const lines = [...listTranscriptBefore(options, sender, context), ...beside, messageToEnvelope(options, message)]
       const facts = buildToolContext(message, context)
       const given = { known: lines.length, facts, sender, clientTools: channel?.client_tools ?? [], carried }
@@ -160,9 +160,9 @@ export function createModelRun(options: NamedOptions, servers: readonly McpServe
     async onSignal({ pause }, context) {
       if (pause === undefined) return undefined
       const equipped = await gatherRunTools(options, servers, context)
-      const { lines, known, ...start } = resumePausedRun(equipped, pause, context)
+      const { lines, known, ...start } = buildResumedRunStart(equipped, pause, context)
       const room = asFields(start.facts['client_context'])['room_kind']
-      const beside = await clientDataEnvelope(options, start.carried, context)
+      const beside = await clientDataEnvelopes(options, start.carried, context)
       const given = { lines: [...beside, ...lines], known: known + beside.length }
       return runConversation(equipped, { ...start, ...given, isRoom: isGroupConversation(room) }, context)
     },
@@ -188,7 +188,10 @@ function createSpeakerMarkSource({ isRoom }: Start, { speakerMark }: SignalConte
 }
 
 /** What it was told by its developer, and of its place in a chain of agents. */
-function systemPrompt({ instructions }: ModelAgentOptions, { agents }: SignalContext): Pick<LoopOptions, 'system'> {
+function systemPromptOption(
+  { instructions }: ModelAgentOptions,
+  { agents }: SignalContext,
+): Pick<LoopOptions, 'system'> {
   const system = [instructions, agents.cue].filter((text) => text !== undefined).join('\n\n')
   return system === '' ? {} : { system }
 }
@@ -232,16 +235,16 @@ function declaredLoopOptions(
             compactTranscript(
               lines,
               policy,
-              summarizeWithSpeakerNames(wrapWithErrorReport('summarizer', compaction.summarize), speakers),
+              wrapSummarizerWithSpeakerNames(wrapWithErrorReport('summarizer', compaction.summarize), speakers),
             ),
         }),
   }
 }
 
 /** Who makes the summary is told who said what, as the model itself is. */
-function summarizeWithSpeakerNames(summarize: Summarizer, { isRoom, mark: readMark }: Speakers): Summarizer {
+function wrapSummarizerWithSpeakerNames(summarize: Summarizer, { isRoom, mark: readMark }: Speakers): Summarizer {
   return async (lines, facts) => {
-    if (!hasSeveralSpeakers(lines, isRoom)) return summarize(lines, facts)
+    if (!needsSpeakerNames(lines, isRoom)) return summarize(lines, facts)
     const mark = await readMark()
     const summary = await summarize(nameSpeakers(lines, { isRoom, mark }).lines, facts)
     return typeof summary === 'string' ? removeSpeakerMark(summary, mark) : removeSpeakerMarkInJson(summary, mark)

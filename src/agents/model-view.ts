@@ -65,7 +65,7 @@ export function omitClientState(client: ClientData | undefined): CarriedData | u
  * Said by the person's side and not by the developer: a user's line, marked as data, in which nothing can end the mark. It is not
  * stored; every run brings its own.
  */
-export async function clientDataEnvelope(
+export async function clientDataEnvelopes(
   { sharedState }: Pick<ModelAgentOptions, 'sharedState'>,
   carried: CarriedData | undefined,
   { client, state }: Pick<SignalContext, 'client' | 'state'>,

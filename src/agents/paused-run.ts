@@ -13,7 +13,7 @@ import type { ResumePoint } from './loop/options.ts'
 import { toolCallEnvelope } from './messages.ts'
 import type { ModelAgentOptions } from './model-agent-options.ts'
 import { type CarriedData, listTranscriptBefore, omitClientState } from './model-view.ts'
-import { listOfferedDeclarations } from './run-tools.ts'
+import { collectOfferedDeclarations } from './run-tools.ts'
 import { createToolCatalog } from './tools/catalog.ts'
 import type { Tool } from './tools/define-tool.ts'
 import { redactParameters, type Sensitivity } from './tools/redact.ts'
@@ -70,13 +70,13 @@ export type Resumed = {
 }
 
 /** The call stands before its result, also when the transcript's window or a new session has lost it. */
-export function resumePausedRun(options: ModelAgentOptions, pause: EndedPause, context: SignalContext): Resumed {
+export function buildResumedRunStart(options: ModelAgentOptions, pause: EndedPause, context: SignalContext): Resumed {
   const from = readSuspendedRun(pause.resume)
   const callId = from.point.waitingCalls[0]?.id ?? ''
   const before = listTranscriptBefore(options, from.sender, context).filter(
     (line) => !isWaitingCall(line, pause, callId, context),
   )
-  const catalog = createToolCatalog(listOfferedDeclarations(options, from.clientTools).accepted)
+  const catalog = createToolCatalog(collectOfferedDeclarations(options, from.clientTools).accepted)
   const call = waitingCallEnvelope(from, catalog.find)
   const isStored = pause.sessionId === context.sessionId
   const lines = call === undefined ? before : [...before, call]
@@ -129,7 +129,7 @@ type Named = Sensitivity & { readonly name: string }
 /** What the tools do with the call that waited. */
 function endedPauseToCallAnswer(pause: EndedPause, callId: string): AnsweredCall {
   if (pause.kind === 'tool_request')
-    return { callId, answer: { kind: 'result', isRejected: false, result: clientToolResult(pause) } }
+    return { callId, answer: { kind: 'result', isRejected: false, result: clientToolResultBuilder(pause) } }
   const { decision, id, resolver, applyInput } = pause
   if (decision === 'accepted') {
     const shown = { approval: { action_id: id, resolver: resolver ?? '' } }
@@ -160,7 +160,7 @@ const refusals: Readonly<Record<Refused, (tool: string, reason: string | null) =
 
 type EndedRequest = Extract<EndedPause, { kind: 'tool_request' }>
 
-function clientToolResult({ status, isCancelled, result }: EndedRequest) {
+function clientToolResultBuilder({ status, isCancelled, result }: EndedRequest) {
   return (call: ReadyCall): ToolResult => {
     if (status === 'runtime_tool_completed') return normalizeToolResult(callDeclaration(call), result ?? {})
     const error = isCancelled

@@ -28,7 +28,7 @@ export async function runRemoteAgent(
     ...context,
     hop,
     remembered: findLastRemoteMemory(transcript, agent),
-    remember: (memory) => record([remoteTaskLine(agent, memory)]),
+    remember: (memory) => record([remoteTaskEnvelope(agent, memory)]),
     ...(budgets === undefined ? {} : { isSpent: () => budgets.spent() !== undefined }),
   })
 }
@@ -47,7 +47,7 @@ export function isRemoteTaskLine({ metadata }: Envelope): boolean {
   return metadata['type'] === lineType
 }
 
-function remoteTaskLine(agent: string, memory: RemoteMemory): Envelope {
+function remoteTaskEnvelope(agent: string, memory: RemoteMemory): Envelope {
   return {
     schema: envelopeSchemaId,
     version: envelopeVersion,
@@ -66,7 +66,7 @@ function findLastRemoteMemory(lines: readonly Envelope[], agent: string): JsonOb
 }
 
 /** The newest line of each agent that still waits for a person: what a call by another agent goes on with. */
-export function waitingTaskLines(lines: readonly Envelope[]): readonly Envelope[] {
+export function listWaitingTaskEnvelopes(lines: readonly Envelope[]): readonly Envelope[] {
   const newest = new Map(lines.filter(isRemoteTaskLine).map((line) => [String(line.payload['agent']), line]))
   return [...newest].flatMap(([agent, line]) =>
     findLastRemoteMemory([line], agent)?.['isWaiting'] === true ? [line] : [],

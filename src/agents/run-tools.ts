@@ -7,7 +7,7 @@ import type { Fields, Json } from '../lib/json-value.ts'
 import { agentCallTools } from './agent-calls.ts'
 import type { AgentContext, ClientToolReport, SignalContext } from './context.ts'
 import type { SharedBudgets } from './loop/budget.ts'
-import { addWatcher } from './loop/events.ts'
+import { combineEmitWithWatcher } from './loop/events.ts'
 import type { LoopOptions } from './loop/options.ts'
 import type { McpServer } from './mcp/mcp-server.ts'
 import type { ServerTool, ServerTools } from './mcp/server-tools.ts'
@@ -49,11 +49,11 @@ export function createRunTools(
   const { tools, rejected } = options
   // A call that waited gets its result also when its agent has lost its tools.
   if (tools.length + rejected.length + clientTools.length === 0 && waits.answered === undefined) return undefined
-  const offered = listOfferedDeclarations(options, clientTools)
+  const offered = collectOfferedDeclarations(options, clientTools)
   const all = createToolCatalog(offered.accepted)
   const visible = resolveVisibleTools(all.tools, { policies: [options.toolPolicy ?? {}], context: facts })
   const catalog = {
-    ...createToolCatalog([...visible.values()].map(markSensitiveResults(options.toolPolicy))),
+    ...createToolCatalog([...visible.values()].map(createSensitiveResultMarker(options.toolPolicy))),
     rejected: [...rejected, ...offered.rejected, ...all.rejected],
   }
   const rules = readGateRules(options.toolCallRules ?? [], (name) => catalog.find(name)?.name ?? name)
@@ -82,7 +82,7 @@ export function createRunTools(
         hasApproval: asking.has(tool_name),
       }),
     mediators: [createGateMediator(rules), ...(own === undefined ? [] : [own])],
-    observe: addWatcher(context.emit, options.onEvent, context.report),
+    observe: combineEmitWithWatcher(context.emit, options.onEvent, context.report),
     onCall: context.toolCalled,
     onException: (error, name, hide) => context.report(error, { source: 'tool', name, hide }),
     onMediatorException: (error) => context.report(error, { source: 'mediator' }),
@@ -108,7 +108,7 @@ function createErrorReportingCapabilities({
 }
 
 /** Its own tools first: what a caller offers cannot take their names. It is shown only where policy names it. */
-export function listOfferedDeclarations(
+export function collectOfferedDeclarations(
   { tools = [] }: Pick<ModelAgentOptions, 'tools'>,
   clientTools: readonly unknown[],
 ) {
@@ -118,13 +118,13 @@ export function listOfferedDeclarations(
 }
 
 /** For tools that others declare, such as those of MCP servers: their results are kept back by policy. */
-function markSensitiveResults(policy: unknown): (tool: ToolDeclaration) => ToolDeclaration {
+function createSensitiveResultMarker(policy: unknown): (tool: ToolDeclaration) => ToolDeclaration {
   const { sensitive_results } = readToolPolicy(policy ?? {})
   return (tool) => (isToolNamed(sensitive_results, tool) ? { ...tool, sensitive_result: true } : tool)
 }
 
 /** What became of the tools a caller offers; undefined: it need not be told anything. */
-export function reportClientTools(
+export function buildClientToolReport(
   clientTools: readonly unknown[],
   tools: RunTools | undefined,
 ): ClientToolReport | undefined {
@@ -241,7 +241,7 @@ export function buildToolContext(
 
 type OfferedTools = { readonly tools: readonly Tool[]; readonly rejected: readonly RejectedDeclaration[] }
 
-async function offerServerTools(
+async function loadOfferedServerTools(
   servers: readonly McpServer[],
   context: Pick<SignalContext, 'step' | 'toolServers'>,
 ): Promise<OfferedTools> {
@@ -290,7 +290,7 @@ export async function gatherRunTools(
   servers: readonly McpServer[],
   context: SignalContext,
 ): Promise<RunToolset> {
-  const { tools, rejected } = await offerServerTools(servers, context)
+  const { tools, rejected } = await loadOfferedServerTools(servers, context)
   const purse = createBudgetHolder()
   const calls = agentCallTools(context.agents, purse.open)
   const shared = options.sharedState === true ? [sharedStateTool(context.state)] : []

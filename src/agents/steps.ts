@@ -63,7 +63,7 @@ export function createJournaledSteps(deps: StepDeps): Steps {
       // The journal holds what this very step returned; its type is the caller's.
       if (known?.state === 'finished') return sortedJson(known.result) as Awaited<ReturnType<typeof work>>
       if (running.isOver) throw runIsOverError()
-      if (options.effect === false) return runOrReplayStep(deps, address, work)
+      if (options.effect === false) return runStepWithoutEffect(deps, address, work)
       const mayHaveActed = known !== undefined && known.state !== 'undone'
       const label = options.label ?? name
       const effect = runJournaledEffect(deps, address, work, { ...options, label, mayHaveActed, running })
@@ -92,7 +92,7 @@ type EffectOptions = StepOptions & {
 }
 
 /** It changes nothing outside, so that it began need not be known: one row with its result. */
-async function runOrReplayStep<T extends Json>(deps: StepDeps, address: StepAddress, work: Work): Promise<T> {
+async function runStepWithoutEffect<T extends Json>(deps: StepDeps, address: StepAddress, work: Work): Promise<T> {
   await deps.failpoint?.('before:effect')
   await deps.untilHeld()
   const startedAt = performance.now()

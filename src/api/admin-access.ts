@@ -34,10 +34,10 @@ export async function readTokenCaller(
   if (equalInConstantTime(given, deps.adminToken.reveal()))
     return { kind: 'operator', label: 'first token', mayChange: true }
   const holder = await authenticateToken({ tokens: deps.tokens, hash: sha256Hex }, given)
-  return holder === undefined ? undefined : callerRole(holder)
+  return holder === undefined ? undefined : tokenHolderToCaller(holder)
 }
 
-function callerRole({ label, scopes, principal, workspace }: TokenHolder): Caller {
+function tokenHolderToCaller({ label, scopes, principal, workspace }: TokenHolder): Caller {
   const isAdmin = scopes.includes('admin')
   // A principal narrows whatever the scopes say.
   if (principal !== null) {
@@ -79,7 +79,7 @@ const socketHolder: Caller = { kind: 'operator', label: 'local socket', mayChang
 const authenticatedKey = 'authenticated-caller'
 
 /** Before any operator's route: who asks. Whether they may ask this says the route. */
-export async function authenticateOperator(deps: AppDeps, context: Context, next: Next): Promise<void> {
+export async function authenticateAdminCaller(deps: AppDeps, context: Context, next: Next): Promise<void> {
   const isLocal = deps.sourceOf(context) === 'local'
   if (!isLocal && deps.mayOperate?.(context) !== true)
     throw new GatewayError('not_found', 'the operator routes answer on the gateway machine only')
@@ -101,7 +101,7 @@ export async function authenticateOperator(deps: AppDeps, context: Context, next
 }
 
 /** At an operator's route: only with a token of one of its scopes. */
-export function admitOperator(context: Context, scopes: readonly TokenScope[]): void {
+export function admitCallerWithScopes(context: Context, scopes: readonly TokenScope[]): void {
   const caller = context.get(authenticatedKey) as AdmittedCaller | undefined
   if (caller === undefined) throw new GatewayError('unauthorized', 'send Authorization: Bearer with a valid token')
   if (caller.kind === 'owner' && !scopes.includes('own'))

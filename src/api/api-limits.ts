@@ -3,6 +3,6 @@
 import type { Config } from '../config.ts'
 import type { AppDeps } from './deps.ts'
 
-export function createApiLimits({ limits, corsOrigins }: Config): Pick<AppDeps, 'limits' | 'corsOrigins'> {
+export function pickLimitsAndCorsOrigins({ limits, corsOrigins }: Config): Pick<AppDeps, 'limits' | 'corsOrigins'> {
   return { limits, corsOrigins }
 }

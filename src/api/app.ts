@@ -2,7 +2,7 @@
 import { type Context, Hono, type Next } from 'hono'
 import { isPlainId, plainIdRemedy } from '../contract/index.ts'
 import { GatewayError } from '../lib/errors.ts'
-import { authenticateOperator, recordRefusedCallers } from './admin-access.ts'
+import { authenticateAdminCaller, recordRefusedCallers } from './admin-access.ts'
 import { addEndpointRoutes } from './channel-routes.ts'
 import { createCorsMiddleware, refuseForeignPages, treatForeignPagesAsRemote } from './cross-origin.ts'
 import type { AppDeps } from './deps.ts'
@@ -27,7 +27,7 @@ export function createApp(given: AppDeps): Hono {
   const limit = createRateLimitMiddleware(deps)
   if (limit !== undefined) app.use('/api/v1/*', limit)
   app.use('/admin/*', (context, next) => recordRefusedCallers(deps, context, next))
-  app.use('/admin/*', (context, next) => authenticateOperator(deps, context, next))
+  app.use('/admin/*', (context, next) => authenticateAdminCaller(deps, context, next))
   for (const path of ownPaths) app.use(`${ownBase}/${path}`, (context, next) => admitOwnerOrCaller(deps, context, next))
   addEndpointRoutes(app, deps)
   for (const resource of resources) addResourceRoutes(app, deps, resource)

@@ -6,7 +6,7 @@ import { pendingActionStatuses, readDecision } from '../agents/approvals/pending
 import { describeApprovers } from '../agents/approvals/terms.ts'
 import type { ActionLine, StoredDecision } from '../db/pending-actions.ts'
 import {
-  countPendingActions,
+  countActionsByStatus,
   getPendingAction,
   listPendingActions,
   resolvePendingAction,
@@ -19,7 +19,7 @@ import {
   createNextPageMark,
   defineOperation,
   defineResource,
-  idPageQuery,
+  idPageQuerySchema,
   instantSchema,
   jsonObjectSchema,
   jsonValueSchema,
@@ -100,7 +100,7 @@ export const approvals = defineResource({
       id: 'ListApprovals',
       summary: 'Lists actions that wait for a decision',
       scopes: ['admin', 'own'],
-      query: idPageQuery().extend({
+      query: idPageQuerySchema().extend({
         status: z.enum(pendingActionStatuses).optional().meta({ description: 'What became of them' }),
       }),
       returns: 'A page of actions',
@@ -124,7 +124,7 @@ export const approvals = defineResource({
       returns: 'How many there are of each status',
       output: z.object({ summary: z.record(z.string(), z.number().int()) }),
       handle: async (request) => ({
-        summary: await countPendingActions(request.deps.gateway.db, getApprovalDecider(request).scope),
+        summary: await countActionsByStatus(request.deps.gateway.db, getApprovalDecider(request).scope),
       }),
     }),
     get: defineOperation({

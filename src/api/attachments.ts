@@ -1,7 +1,7 @@
 // Files over HTTP: uploads and their fresh URLs, downloads by signed URL, and the operator's list.
 import type { Context } from 'hono'
 import * as z from 'zod'
-import { callerId, plainIdRemedy } from '../contract/index.ts'
+import { callerChosenIdSchema, plainIdRemedy } from '../contract/index.ts'
 import type { AttachmentDescriptor, AttachmentService, StoreOutcome } from '../files/attachment.ts'
 import { serveFile } from '../files/serve-file.ts'
 import { GatewayError } from '../lib/errors.ts'
@@ -18,7 +18,7 @@ import {
   defineResource,
   done,
   doneSchema,
-  idPageQuery,
+  idPageQuerySchema,
   instantSchema,
   nextId,
 } from './resource.ts'
@@ -97,7 +97,7 @@ export const attachments = defineResource({
       returns: 'The URL',
       output: z.object({ bucket: z.string(), path: z.string(), url: z.string() }),
       problems: [403, 404],
-      respond: answerSignedUrl,
+      respond: answerWithFreshSignedUrl,
     }),
     // The bytes behind a signed URL, under headers that make them inert.
     download: defineOperation({
@@ -131,7 +131,7 @@ export const attachments = defineResource({
       path: '/admin/attachments',
       id: 'listAttachments',
       summary: 'Lists files',
-      query: idPageQuery(),
+      query: idPageQuerySchema(),
       output: z.object({ attachments: z.array(attachmentSchema), next: nextId }),
       async handle({ deps, query: { limit, before = null } }) {
         const found = await deps.files.service.list({ limit, before })
@@ -158,7 +158,7 @@ export const attachments = defineResource({
       problems: [404],
       async handle({ deps, params }) {
         const [attachment] = await deps.files.service.find([params.id])
-        if (attachment === undefined) throw attachmentNotFound()
+        if (attachment === undefined) throw attachmentNotFoundError()
         return { attachment }
       },
     }),
@@ -173,13 +173,13 @@ export const attachments = defineResource({
         if (await deps.files.service.remove(id, actorName(context))) return done
         const attempt = { action: 'attachment.delete', outcome: 'refused', code: 'not_found', objectId: id }
         await auditCallerAction(deps, context, attempt)
-        throw attachmentNotFound()
+        throw attachmentNotFoundError()
       },
     }),
   },
 })
 
-function attachmentNotFound(): GatewayError {
+function attachmentNotFoundError(): GatewayError {
   return new GatewayError('not_found', 'no such file, or it is deleted already; list them with GET /admin/attachments')
 }
 
@@ -277,7 +277,7 @@ async function receiveFileForm(
 }
 
 /** Only their own files exist for a caller. */
-async function answerSignedUrl(deps: AppDeps, context: Context): Promise<Response> {
+async function answerWithFreshSignedUrl(deps: AppDeps, context: Context): Promise<Response> {
   const found = await identifyApiCaller(deps, context)
   if (found instanceof Response) return found
   const { bucket = '', path = '' } = context.req.query()
@@ -375,7 +375,7 @@ async function readFormField({ name, body }: FormPart): Promise<string> {
 function readThreadId(value: string): string | null {
   const threadId = value.trim()
   if (threadId === '') return null
-  if (callerId(maxThreadId).safeParse(threadId).success) return threadId
+  if (callerChosenIdSchema(maxThreadId).safeParse(threadId).success) return threadId
   throw new GatewayError('bad_request', `threadId must have at most ${maxThreadId} characters; ${plainIdRemedy}`)
 }
 

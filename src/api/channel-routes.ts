@@ -47,7 +47,7 @@ export const webhooks = defineResource({
       problems: [429],
       respond: async (deps, context) => {
         const at = findConnectionOfRequest(deps, context)
-        return answerToResponse(at === undefined ? connectionNotFound() : await receiveWebhook(deps, at, context))
+        return answerToResponse(at === undefined ? connectionNotFoundAnswer() : await receiveWebhook(deps, at, context))
       },
     }),
     page: defineOperation({
@@ -59,7 +59,7 @@ export const webhooks = defineResource({
       answers: { 200: { what: 'A page, or what the channel says there' } },
       respond: async (deps, context) => {
         const at = findConnectionOfRequest(deps, context)
-        return at === undefined ? answerToResponse(connectionNotFound()) : serveEndpoint(deps, at, context)
+        return at === undefined ? answerToResponse(connectionNotFoundAnswer()) : serveEndpoint(deps, at, context)
       },
     }),
   },
@@ -139,7 +139,7 @@ async function receiveAndAwaitTurnResult(deps: AppDeps, at: GatewayConnection, c
 async function serveEndpoint(deps: AppDeps, at: GatewayConnection, context: Context): Promise<Response> {
   return (
     (await at.adapter.serve?.(context.req.raw, createServeContext(deps, at, context))) ??
-    answerToResponse(connectionNotFound())
+    answerToResponse(connectionNotFoundAnswer())
   )
 }
 
@@ -162,7 +162,7 @@ async function readRawRequest(
     : { ...head, bytes }
 }
 
-function connectionNotFound(): TransportAnswer {
+function connectionNotFoundAnswer(): TransportAnswer {
   return errorAnswer(
     notFound.status,
     notFound.code,

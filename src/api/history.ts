@@ -3,7 +3,7 @@
 import * as z from 'zod'
 import { approvalCode } from '../agents/approvals/approval-messages.ts'
 import type { Envelope } from '../contract/gateway-events.ts'
-import { callerId, isKnownPart, type KnownPart, type Part } from '../contract/index.ts'
+import { callerChosenIdSchema, isKnownPart, type KnownPart, type Part } from '../contract/index.ts'
 import type { ThreadLine, ThreadWait } from '../db/threads.ts'
 import { readThread } from '../db/threads.ts'
 import type { AttachmentDescriptor } from '../files/attachment.ts'
@@ -16,7 +16,7 @@ import { getApiCaller } from './identify-caller.ts'
 import { type Answerable, defineOperation, defineResource, fieldsSchema, wholeNumberSchema } from './resource.ts'
 
 const maxLines = 200
-const callerNameSchema = callerId()
+const callerNameSchema = callerChosenIdSchema()
 
 const anyJson = z.json() as unknown as z.ZodType<unknown>
 

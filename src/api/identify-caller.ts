@@ -27,7 +27,7 @@ export async function identifyApiCaller(deps: Deps, context: Context): Promise<A
     case 'refused':
       throw new GatewayError('forbidden', 'you may not write to this agent; ask the operator of this gateway')
     case 'absent':
-      throw apiNotFound()
+      throw apiNotFoundError()
   }
 }
 
@@ -60,7 +60,7 @@ export function rejectApiCaller(
 }
 
 /** No connection answers the API here. */
-export function apiNotFound(): GatewayError {
+export function apiNotFoundError(): GatewayError {
   return new GatewayError('not_found', 'see the README for the routes there are')
 }
 

@@ -7,7 +7,7 @@ import {
   countFailedDeliveries,
   type DeliveryLine,
   dropDelivery,
-  findFailedDeliveries,
+  findFailedDeliveryIds,
   findReceipt,
   getDelivery,
   listDeliveries,
@@ -363,7 +363,7 @@ export const deliveries = defineResource({
         const matching = await countFailedDeliveries(deps.db, failed)
         let retried = 0
         // Each in a commit of its own, as one by one: an operator who is interrupted asks again, and finds the rest.
-        for (const id of dry_run ? [] : await findFailedDeliveries(deps.db, failed, limit))
+        for (const id of dry_run ? [] : await findFailedDeliveryIds(deps.db, failed, limit))
           if (await retryDelivery(deps.db, id, actorName(context))) retried += 1
         if (retried > 0) deps.wake()
         return { matching, retried }

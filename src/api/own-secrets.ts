@@ -92,7 +92,7 @@ export function createSecretService(places: SecretSources): SecretService {
   return {
     reseal: places.reseal,
     async list() {
-      const own = newestKeyPerActor(await ownKeys.list())
+      const own = newestKeyPerConnectionAndName(await ownKeys.list())
       return [
         toSecretListItem(
           'sealing-key',
@@ -158,7 +158,9 @@ function secretKindOfKeyName(name: string): SecretKind | undefined {
 }
 
 /** An actor has two keys of each generation: `agent:slug` or `instance` stands for them, with the age of the newest. */
-function newestKeyPerActor(keys: readonly OwnKeyLine[]): readonly (OwnKeyLine & { readonly kind: SecretKind })[] {
+function newestKeyPerConnectionAndName(
+  keys: readonly OwnKeyLine[],
+): readonly (OwnKeyLine & { readonly kind: SecretKind })[] {
   const found = new Map<string, OwnKeyLine & { readonly kind: SecretKind }>()
   for (const key of keys) {
     const kind = secretKindOfKeyName(key.name)

@@ -19,7 +19,7 @@ import {
   createNextPageMark,
   defineOperation,
   defineResource,
-  idPageQuery,
+  idPageQuerySchema,
   instantSchema,
   jsonObjectSchema,
   nextId,
@@ -75,7 +75,7 @@ export const pairings = defineResource({
       id: 'listPairings',
       summary: 'Lists people who wait to be let in',
       scopes: ['admin', 'read'],
-      query: idPageQuery().extend({
+      query: idPageQuerySchema().extend({
         status: z.enum(pairingStatuses).optional().meta({ description: 'What became of them' }),
       }),
       output: z.object({ pairings: z.array(pairingSchema), next: nextId, groups: z.array(groupSchema) }),

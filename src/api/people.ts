@@ -15,7 +15,7 @@ import {
   defineResource,
   done,
   doneSchema,
-  idPageQuery,
+  idPageQuerySchema,
   idPattern,
   instantSchema,
   nextId,
@@ -63,7 +63,7 @@ export const grants = defineResource({
       id: 'listGrants',
       summary: 'Lists what is written down about people',
       scopes: ['admin', 'read'],
-      query: idPageQuery().extend({
+      query: idPageQuerySchema().extend({
         subject: z.string().optional().meta({ description: 'Only about this one' }),
         state: z.enum(['active', 'all']).default('active').meta({ description: 'all: also what is over' }),
       }),
@@ -280,7 +280,7 @@ export const principals = defineResource({
       id: 'listPrincipals',
       summary: 'Lists people',
       scopes: ['admin', 'read'],
-      query: idPageQuery(),
+      query: idPageQuerySchema(),
       output: z.object({ principals: z.array(principalSchema), next: nextId }),
       async handle({ deps, query: { limit, before = null } }) {
         const found = await listPrincipals(deps.gateway.db, { limit, before })

@@ -6,7 +6,7 @@ import type { TokenScope } from '../db/tokens.ts'
 import { GatewayError } from '../lib/errors.ts'
 import { readBody } from '../lib/index.ts'
 import type { Fields, Json, JsonObject } from '../lib/json-value.ts'
-import { admitOperator } from './admin-access.ts'
+import { admitCallerWithScopes } from './admin-access.ts'
 import type { AppDeps } from './deps.ts'
 import { identifyApiCaller } from './identify-caller.ts'
 
@@ -186,7 +186,7 @@ export function addResourceRoutes(app: Hono, deps: AppDeps, resource: Resource):
     const { method, path, audience, scopes = ['admin'], handle, respond } = served
     app.on(method.toUpperCase(), path, async (context) => {
       // /metrics judges its caller itself: it may be public.
-      if (audience === 'operator' && path.startsWith(adminBase)) admitOperator(context, scopes)
+      if (audience === 'operator' && path.startsWith(adminBase)) admitCallerWithScopes(context, scopes)
       if (respond !== undefined) return respond(deps, context)
       if (audience === 'caller') {
         const caller = await identifyApiCaller(deps, context)
@@ -284,7 +284,7 @@ export function wholeNumberSchema(min: number, max: number) {
 }
 
 /** A page of a list whose ids sort by time. */
-export const idPageQuery = (max = 500) =>
+export const idPageQuerySchema = (max = 500) =>
   z.object({
     limit: wholeNumberSchema(1, max)
       .default(50)

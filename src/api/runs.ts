@@ -16,7 +16,7 @@ import {
   defineOperation,
   defineResource,
   fieldsSchema,
-  idPageQuery,
+  idPageQuerySchema,
   instantSchema,
   nextId,
   type OperationRequest,
@@ -117,7 +117,7 @@ export type CancelledRun = z.infer<typeof cancelledSchema>
 
 async function cancelRunAsOperator({ deps, context, params: { id } }: OperationRequest<'/:id', typeof anyRun>) {
   const outcome = await requestRunCancel(deps, context, { id }, () => findRunById(deps, id))
-  if (outcome === undefined) throw runNotFound()
+  if (outcome === undefined) throw runNotFoundError()
   return outcome
 }
 
@@ -142,7 +142,9 @@ export const runs = defineResource({
       id: 'listRuns',
       summary: 'Lists runs, newest first',
       scopes: ['admin', 'read'],
-      query: idPageQuery().extend({ status: z.enum(listedStatuses).optional().meta({ description: 'Only these' }) }),
+      query: idPageQuerySchema().extend({
+        status: z.enum(listedStatuses).optional().meta({ description: 'Only these' }),
+      }),
       output: z.object({ runs: z.array(runLineSchema), next: nextId }),
       async handle({ deps, query: { limit, before = null, status = null } }) {
         const found = await listRuns(deps.gateway.db, { limit, before, status })
@@ -285,7 +287,7 @@ function answerEventStream(deps: AppDeps, context: Context, run: Run): Response 
 
 async function requireRun(deps: AppDeps, id: string): Promise<Run> {
   const run = await findRunById(deps, id)
-  if (run === undefined) throw runNotFound()
+  if (run === undefined) throw runNotFoundError()
   return run
 }
 
@@ -296,7 +298,7 @@ async function findRunById({ gateway }: AppDeps, id: string): Promise<Run | unde
   return run
 }
 
-function runNotFound(): GatewayError {
+function runNotFoundError(): GatewayError {
   return new GatewayError('not_found', 'no such run; list them with GET /admin/runs')
 }
 

@@ -18,7 +18,7 @@ import {
   done,
   doneSchema,
   fieldsSchema,
-  idPageQuery,
+  idPageQuerySchema,
   instantSchema,
   jsonObjectSchema,
   jsonValueSchema,
@@ -88,7 +88,7 @@ export const sessions = defineResource({
       id: 'ListSessions',
       summary: 'Lists sessions, newest first',
       scopes: ['admin', 'read', 'own'],
-      query: idPageQuery(maxPageSize).extend({
+      query: idPageQuerySchema(maxPageSize).extend({
         agent: z.string().optional().meta({ description: 'Only those of this agent' }),
         owner: ownerQuery,
       }),
@@ -126,7 +126,7 @@ export const sessions = defineResource({
       problems: [404],
       async handle({ deps, context, base, params, query: { limit, before = null } }) {
         const session = await findSession(deps.db, readSessionScope(context), params.id)
-        if (session === undefined) throw sessionNotFound(base)
+        if (session === undefined) throw sessionNotFoundError(base)
         const lines = await readTranscript(deps.db, session.id, limit, before)
         const first = lines.at(0)?.seq ?? 0
         return { session, messages: lines.map(transcriptLineView), next: first > 0 ? first : null }
@@ -149,7 +149,8 @@ export const sessions = defineResource({
       example: { ok: true, title: 'Opening hours' },
       problems: [404],
       async handle({ deps, context, base, params, body: { title } }) {
-        if (!(await renameSession(deps.db, readSessionScope(context), params.id, title))) throw sessionNotFound(base)
+        if (!(await renameSession(deps.db, readSessionScope(context), params.id, title)))
+          throw sessionNotFoundError(base)
         return { ok: true, title }
       },
     }),
@@ -179,7 +180,7 @@ export const sessions = defineResource({
               'the agent is answering in this session; stop it, or try again in a moment',
             )
           case 'none':
-            throw sessionNotFound(base)
+            throw sessionNotFoundError(base)
         }
       },
     }),
@@ -204,7 +205,7 @@ export const takeovers = defineResource({
       problems: [403, 404],
       async handle({ deps, context, params, query: { format } }) {
         const session = await findSession(deps.db, readSessionScope(context), params.id)
-        if (session === undefined) throw sessionNotFound()
+        if (session === undefined) throw sessionNotFoundError()
         const by = getAdmittedCaller(context).kind === 'operator' ? actorName(context) : 'owner'
         const lines = await deps.takeover.exportTranscript(session.id, by)
         if (format === 'markdown') return { session, markdown: transcriptMarkdown(session, lines) }
@@ -388,7 +389,7 @@ function transcriptLineView({ seq, envelope }: TranscriptLine) {
   return { seq, ...envelope, metadata: { ...metadata, ...from } }
 }
 
-function sessionNotFound(base = '/admin'): GatewayError {
+function sessionNotFoundError(base = '/admin'): GatewayError {
   return new GatewayError('not_found', `no such session; list them with GET ${base}/sessions`)
 }
 

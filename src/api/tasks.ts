@@ -10,7 +10,7 @@ import type { ApiCaller } from './api-callers.ts'
 import type { AppDeps } from './deps.ts'
 import { answerToResponse, errorAnswer, taskRefusedAnswer, taskTakenAnswer, tooLarge } from './http-answers.ts'
 import {
-  apiNotFound,
+  apiNotFoundError,
   getApiCaller,
   type identifyApiCaller,
   rejectApiCaller,
@@ -51,7 +51,7 @@ async function runTask(deps: Deps, context: Context): Promise<Response> {
     buildRunRequestFromTask('problem' in wish ? undefined : wish),
   )
   if (introduced.kind === 'rejected') return rejectApiCaller(deps, context, introduced)
-  if (introduced.kind === 'absent') throw apiNotFound()
+  if (introduced.kind === 'absent') throw apiNotFoundError()
   if (body.kind === 'other_type')
     throw new GatewayError('unsupported_media_type', 'send the task as Content-Type: application/json')
   if ('problem' in wish) return answerToResponse(taskRefusedAnswer('agents_task_invalid_input', wish.problem))
@@ -78,7 +78,7 @@ async function runTask(deps: Deps, context: Context): Promise<Response> {
   const taskId = await at.tasks.ofMessageId(taskMessageId(wish.runId), by)
   const found = taskId === undefined ? undefined : await at.tasks.read(taskId, by)
   if (acceptance?.kind !== 'accepted') return answerToResponse(taskNotAcceptedAnswer(acceptance, found))
-  if (found === undefined) return answerToResponse(taskRunNotFound())
+  if (found === undefined) return answerToResponse(taskRunNotFoundAnswer())
   return respondWithTaskResult(deps, context, at, found)
 }
 
@@ -117,7 +117,7 @@ function taskNotAcceptedAnswer(
   )
 }
 
-function taskRunNotFound() {
+function taskRunNotFoundAnswer() {
   return taskRefusedAnswer(
     'agents_task_run_not_found',
     'no such task run of yours; give the run_id it was started with',
@@ -287,7 +287,7 @@ export const tasks = defineResource({
       problems: [404],
       async handle({ context, query }) {
         const found = await findTaskRun(getApiCaller(context), query)
-        return found === undefined ? answerToResponse(taskRunNotFound()) : taskResult(found)
+        return found === undefined ? answerToResponse(taskRunNotFoundAnswer()) : taskResult(found)
       },
     }),
     cancel: defineOperation({
@@ -307,7 +307,7 @@ export const tasks = defineResource({
       async handle({ context, body }) {
         const caller = getApiCaller(context)
         const found = await findTaskRun(caller, body)
-        if (found === undefined) return answerToResponse(taskRunNotFound())
+        if (found === undefined) return answerToResponse(taskRunNotFoundAnswer())
         const outcome = await caller.at.tasks.cancel(found.task.id, caller)
         const now = (await caller.at.tasks.read(found.task.id, caller)) ?? found
         return { cancelled: outcome === 'cancelled', result: taskResult(now) }

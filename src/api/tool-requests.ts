@@ -16,7 +16,7 @@ import {
   createNextPageMark,
   defineOperation,
   defineResource,
-  idPageQuery,
+  idPageQuerySchema,
   instantSchema,
   jsonObjectSchema,
   nextId,
@@ -74,14 +74,14 @@ async function answerPendingToolRequest(request: AnyRequest, given: ToolAnswer) 
   if (answered.kind === 'refused') {
     const attempt = { action: 'tool_request.answer', outcome: 'refused', objectId: params.id }
     await auditCallerAction(deps, context, { ...attempt, code: answered.reason })
-    if (answered.reason === 'not_found') throw toolRequestNotFound(base)
+    if (answered.reason === 'not_found') throw toolRequestNotFoundError(base)
     throw new GatewayError('conflict', 'this request is not pending any more: its time is up, and the run went on')
   }
   deps.wake()
   return { request: answered.request, duplicate: answered.isDuplicate }
 }
 
-function toolRequestNotFound(base: string): GatewayError {
+function toolRequestNotFoundError(base: string): GatewayError {
   return new GatewayError('not_found', `no such request; list them with GET ${base}/tool-requests`)
 }
 
@@ -106,7 +106,7 @@ export const toolRequests = defineResource({
       id: 'ListToolRequests',
       summary: 'Lists requests for tools that a client runs',
       scopes: ['admin', 'own'],
-      query: idPageQuery().extend({
+      query: idPageQuerySchema().extend({
         status: z.enum(toolRequestStatuses).optional().meta({ description: 'What became of them' }),
       }),
       returns: 'A page of requests',
@@ -131,7 +131,7 @@ export const toolRequests = defineResource({
       async handle(request) {
         const { deps, base, params } = request
         const found = await getToolRequest(deps.gateway.db, getToolRequestDecider(request).scope, params.id)
-        if (found === undefined) throw toolRequestNotFound(base)
+        if (found === undefined) throw toolRequestNotFoundError(base)
         return { request: found.request, parameters: found.parameters }
       },
     }),

@@ -9,7 +9,7 @@ import { agentJrd, type Jrd } from '../identity/webfinger.ts'
 import type { GatewayConnection } from '../turns/gateway-connection.ts'
 import type { AppDeps } from './deps.ts'
 import { answerToResponse, errorCodeAnswer, jsonBodyAnswer } from './http-answers.ts'
-import { apiNotFound } from './identify-caller.ts'
+import { apiNotFoundError } from './identify-caller.ts'
 import { defineOperation, defineResource } from './resource.ts'
 
 /** Public, also for pages of other origins. */
@@ -179,7 +179,7 @@ export const tokenIssuers = defineResource({
 function answerResourceMetadata(deps: ResourceDeps, context: Context): Response {
   const { origin, pathname } = new URL(context.req.url)
   const path = pathname.slice(resourcePath.length)
-  if (!plainPath.test(path) || deps.tokenIssuers === undefined) throw apiNotFound()
+  if (!plainPath.test(path) || deps.tokenIssuers === undefined) throw apiNotFoundError()
   const resource = `${deps.publicUrl === undefined ? origin : new URL(deps.publicUrl).origin}${path}`
   const document = jsonBodyAnswer(200, toProtectedResource(deps.tokenIssuers, resource))
   return answerToResponse({ ...document, headers: { ...document.headers, 'cache-control': 'public, max-age=300' } })

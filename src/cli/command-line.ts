@@ -2,7 +2,7 @@
 import { parseArgs as parseStrictly, stripVTControlCharacters } from 'node:util'
 import { type ArgsDef, type CommandDef, type ParsedArgs, parseArgs, renderUsage } from 'citty'
 import { type CommandError, exitCodeHelp, exitCodes, usageError } from './command-error.ts'
-import { describeProblem } from './load-config.ts'
+import { toProblemWithExitCode } from './load-config.ts'
 import { printAnswer, printPainted, printRemark } from './output.ts'
 
 export async function runCli(root: Group, version: string, words: readonly string[]): Promise<number> {
@@ -17,13 +17,13 @@ export async function runCli(root: Group, version: string, words: readonly strin
       printPainted(await helpText(node, path, process.stdout.isTTY === true))
       return exitCodes.ok
     }
-    if ('commands' in node) throw incompleteCommandError(node, path, rest)
+    if ('commands' in node) throw missingOrUnknownCommandError(node, path, rest)
     checkArguments(node, [...path, node.name].join(' '), rest)
     // The words were checked against these very definitions.
     await node.run(parseArgs([...rest], commandArgs(node)) as never)
     return typeof process.exitCode === 'number' ? process.exitCode : exitCodes.ok
   } catch (error) {
-    return printProblem(error, words.includes('--json'))
+    return printProblemAndGetExitCode(error, words.includes('--json'))
   }
 }
 
@@ -55,7 +55,7 @@ function findFallbackCommand({ commands, fallback }: Group, rest: readonly strin
   return isAsked ? commands.find((each) => each.name === fallback) : undefined
 }
 
-function incompleteCommandError(node: Group, path: readonly string[], rest: readonly string[]): CommandError {
+function missingOrUnknownCommandError(node: Group, path: readonly string[], rest: readonly string[]): CommandError {
   const name = [...path, node.name].join(' ')
   const known = node.commands.map((each) => each.name).join(', ')
   const [word] = rest
@@ -101,8 +101,8 @@ function parseOrWrongUsage<T>(name: string, parse: () => T): T {
 }
 
 /** Errors for people: what is wrong and what to do, without a stack; the same as JSON where JSON was asked for. */
-function printProblem(error: unknown, isJson: boolean): number {
-  const { code, message, exitCode } = describeProblem(error)
+function printProblemAndGetExitCode(error: unknown, isJson: boolean): number {
+  const { code, message, exitCode } = toProblemWithExitCode(error)
   if (isJson) printAnswer(true, { error: { code, remedy: message } }, '')
   // The configuration's problems stand one a line; they are ours.
   printRemark(`parley: ${message}`)

@@ -6,7 +6,7 @@ import { channelCommandGroup } from './channel-commands.ts'
 import { hasNameOrAlias, runCli, version } from './command-line.ts'
 import { backupCommand, migrateCommand, restoreCommand } from './database.ts'
 import { explainCommand } from './explain.ts'
-import { describeProblem, readConfigFile } from './load-config.ts'
+import { readConfigFile, toProblemWithExitCode } from './load-config.ts'
 import { deadLettersCommands, retryCommand } from './messages.ts'
 import { resourceGroup, resourceToCommandNodes, singleCommandOfResource } from './operation-command.ts'
 import { printRemark } from './output.ts'
@@ -63,7 +63,7 @@ async function channelCommandsOfConfig(words: readonly string[]): Promise<readon
   const at = words.findIndex((each) => each === '--config' || each.startsWith('--config='))
   const given = at === -1 ? undefined : (/^--config=(.*)$/s.exec(words[at] ?? '')?.[1] ?? words[at + 1])
   const file = await readConfigFile(given).catch((error: unknown) => {
-    printRemark(`parley: ${describeProblem(error).message}`)
+    printRemark(`parley: ${toProblemWithExitCode(error).message}`)
     return undefined
   })
   return (file?.channels ?? []).flatMap(({ commands }) => (commands === undefined ? [] : [commands]))

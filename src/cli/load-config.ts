@@ -48,7 +48,7 @@ async function importConfig(path: string): Promise<{ default?: ParleyConfig }> {
 
 export type Problem = { readonly code: string; readonly message: string; readonly exitCode: ExitCode }
 
-export function describeProblem(error: unknown): Problem {
+export function toProblemWithExitCode(error: unknown): Problem {
   if (error instanceof CommandError) return error
   if (isGatewayError(error)) {
     const exitCode = isDatabaseUnavailable(error) ? exitCodes.unreachable : exitCodes.failed

@@ -80,7 +80,7 @@ export function operationCommandNode(
       const facts = { args, isOffline: context.isOffline }
       context.show(
         addArgumentsToOkAnswer(answer, words, args),
-        formatCommandAnswer(command, answer, facts, nextPageText(typed, fields, args, answer)),
+        formatCommandAnswer(command, answer, facts, nextPageHintLines(typed, fields, args, answer)),
       )
     },
   })
@@ -298,7 +298,7 @@ function fieldCell(row: object, field: unknown): string | number | null {
 }
 
 /** What to type for the next page: the same again, from where this one ended. */
-function nextPageText(
+function nextPageHintLines(
   typed: string,
   fields: readonly CommandField[],
   args: CommandArgs,

@@ -1,6 +1,6 @@
 // Output of commands: tables and sentences for people, JSON for programs, and progress when it takes long. Nothing in this folder
 // writes to a stream but through here, so that no value from outside reaches a terminal unescaped.
-import { printableJson, printableLine, printableLines } from '../node/log.ts'
+import { escapeInvisibleInJson, escapeInvisibleKeepingLines, printableLine } from '../node/log.ts'
 
 export { printableLine }
 
@@ -16,17 +16,19 @@ const colour = /(\u001b\[[0-9]{1,3}m)/
 
 /** stdout is for the answer alone; everything else goes to stderr. */
 export function printAnswer(isJson: boolean | undefined, value: unknown, text: string): void {
-  process.stdout.write(isJson === true ? `${printableJson(JSON.stringify(value))}\n` : `${printableLines(text)}\n`)
+  process.stdout.write(
+    isJson === true ? `${escapeInvisibleInJson(JSON.stringify(value))}\n` : `${escapeInvisibleKeepingLines(text)}\n`,
+  )
 }
 
 /** For a text that was painted for a terminal, of values that went through `oneLine`. */
 export function printPainted(text: string): void {
-  const pieces = text.split(colour).map((piece, at) => (at % 2 === 1 ? piece : printableLines(piece)))
+  const pieces = text.split(colour).map((piece, at) => (at % 2 === 1 ? piece : escapeInvisibleKeepingLines(piece)))
   process.stdout.write(pieces.join(''))
 }
 
 export function printRemark(text: string): void {
-  process.stderr.write(`${printableLines(text)}\n`)
+  process.stderr.write(`${escapeInvisibleKeepingLines(text)}\n`)
 }
 
 export type Column<Row> = { readonly title: string; readonly cell: (row: Row) => string | number | null }

@@ -44,10 +44,10 @@ export type GatewayTarget = TokenSources & {
 
 export async function connectToGateway(where: GatewayTarget): Promise<ReachedGateway> {
   const dataDir = process.env['PARLEY_DATA_DIR']?.trim() || '.parley'
-  const given = await tokenFromFlags(where)
+  const given = await tokenFromFlagsOrEnvironment(where)
   if (where.url !== undefined) {
     const url = parseGatewayUrl(where.url, where.allowHttp === true)
-    return connectByUrl(url, given ?? (await localAdminTokenFor(url, dataDir)))
+    return connectByUrl(url, given ?? (await requireAdminTokenForOwnUrl(url, dataDir)))
   }
   const token = given ?? (await localAdminToken(dataDir))
   const until = Date.now() + busyMs
@@ -200,7 +200,7 @@ type TokenSources = { readonly token: string | undefined; readonly tokenFile: st
 const loopbackHost = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
 
 /** A token that was named for this one call: a flag, a file, or PARLEY_TOKEN. */
-async function tokenFromFlags({ token, tokenFile }: TokenSources): Promise<Secret | undefined> {
+async function tokenFromFlagsOrEnvironment({ token, tokenFile }: TokenSources): Promise<Secret | undefined> {
   if (token !== undefined && tokenFile !== undefined) throw usageError('give either --token or --token-file, not both')
   if (tokenFile !== undefined) return readTokenFile(tokenFile)
   return secretUnlessBlank(token ?? process.env['PARLEY_TOKEN'])
@@ -215,7 +215,7 @@ async function localAdminToken(dataDir: string): Promise<Secret | undefined> {
  * The own token leaves the socket only for the gateway's own public address, where TLS proves who answers. A port of this
  * machine proves nothing: any of its users may listen there while the gateway does not.
  */
-async function localAdminTokenFor(url: URL, dataDir: string): Promise<Secret> {
+async function requireAdminTokenForOwnUrl(url: URL, dataDir: string): Promise<Secret> {
   const own = process.env['PARLEY_PUBLIC_URL']?.trim() ?? ''
   const isOwn = url.protocol === 'https:' && URL.canParse(own) && isSameAddress(new URL(own), url)
   const token = isOwn ? await localAdminToken(dataDir) : undefined

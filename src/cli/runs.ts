@@ -133,9 +133,9 @@ function replayReportText({
   const lines = [
     `${connection}, agent ${agent}, ${turnId === null ? 'never taken into a turn' : `turn ${turnId}`}`,
     ...notes.map((note) => `note: ${note}`),
-    ...formatNamesLine('from the journal', steps.replayed),
-    ...formatNamesLine('would run', steps.wouldRun),
-    ...formatNamesLine('in the journal, not asked for today', steps.unused),
+    ...namesLineUnlessEmpty('from the journal', steps.replayed),
+    ...namesLineUnlessEmpty('would run', steps.wouldRun),
+    ...namesLineUnlessEmpty('in the journal, not asked for today', steps.unused),
     '',
     decision,
     ...(isSame ? [] : diff.map(printableLine)),
@@ -143,6 +143,6 @@ function replayReportText({
   return lines.join('\n')
 }
 
-function formatNamesLine(title: string, names: readonly string[]): readonly string[] {
+function namesLineUnlessEmpty(title: string, names: readonly string[]): readonly string[] {
   return names.length === 0 ? [] : [`${title}: ${names.map(printableLine).join(', ')}`]
 }

@@ -12,7 +12,7 @@ import { type RunningGateway, startNode } from '../node.ts'
 import { formatConnectionState } from '../observability/connection-health.ts'
 import { exitCodes } from './command-error.ts'
 import { defineCommand } from './command-line.ts'
-import { configArg, describeProblem, loadConfigFromDisk, migrationsFolder } from './load-config.ts'
+import { configArg, loadConfigFromDisk, migrationsFolder, toProblemWithExitCode } from './load-config.ts'
 import { printRemark } from './output.ts'
 
 const graceMs = 10_000
@@ -47,13 +47,13 @@ export const startCommand = defineCommand({
       forkSuspects: () => forkSuspectTurnProcess(given),
     })
     // Standard output is the log's.
-    printRemark(printWelcome(running, config))
+    printRemark(welcomeText(running, config))
     stopOnSignal(running)
     await printConnections(running)
   },
 })
 
-function printWelcome(running: RunningGateway, config: Config): string {
+function welcomeText(running: RunningGateway, config: Config): string {
   const lines = [`Parley is up at ${running.url}`]
   lines.push(`Database: ${describeDatabase(config)}`)
   lines.push(`Agents: ${config.agents.map((agent) => agent.slug).join(', ')}`)
@@ -175,7 +175,7 @@ export async function runSuspectTurnProcess([, given = '{}']: readonly string[])
     })
     return exitCodes.ok
   } catch (error) {
-    printRemark(describeProblem(error).message)
+    printRemark(toProblemWithExitCode(error).message)
     return exitCodes.failed
   }
 }

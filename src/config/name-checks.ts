@@ -12,7 +12,7 @@ const foreignVariables = /^PARLEY_(RELAUNCHED$|SERVICE_|PORT_|ENV_|NAME$)/
 export function unknownKeyProblems(given: object, known: readonly string[]): readonly string[] {
   return Object.keys(given)
     .filter((key) => !known.includes(key))
-    .map((key) => `unknown key "${key.slice(0, 64)}"; ${suggestName(key, known)}`)
+    .map((key) => `unknown key "${key.slice(0, 64)}"; ${didYouMeanText(key, known)}`)
 }
 
 /** `problems` stop the start. What begins like a channel's variables may be meant for another program: that is a warning. */
@@ -28,7 +28,7 @@ export function unknownVariableProblems(
   ]
   const unread = Object.keys(env).filter((name) => !known.includes(name) && !foreignVariables.test(name))
   const unknownVariableText = (name: string): string =>
-    `${name.slice(0, 64)} is read by nothing; ${suggestName(name, namesWithSamePrefix(name, known))}`
+    `${name.slice(0, 64)} is read by nothing; ${didYouMeanText(name, namesWithSamePrefix(name, known))}`
   return {
     problems: unread.filter((name) => name.startsWith('PARLEY_')).map(unknownVariableText),
     warnings: unread
@@ -42,7 +42,7 @@ function namesWithSamePrefix(name: string, known: readonly string[]): readonly s
   return prefix === '' ? [] : known.filter((each) => each.startsWith(prefix))
 }
 
-function suggestName(name: string, known: readonly string[]): string {
+function didYouMeanText(name: string, known: readonly string[]): string {
   const meant = nearestName(name, known)
   return meant === undefined ? `known are ${known.toSorted().join(', ')}` : `did you mean ${meant}?`
 }

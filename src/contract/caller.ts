@@ -105,7 +105,7 @@ export function isPlainId(text: string): boolean {
 }
 
 /** Blanks at its ends do not count. */
-export function callerId(maxLength = 512): z.ZodString {
+export function callerChosenIdSchema(maxLength = 512): z.ZodString {
   return z.string().trim().min(1).max(maxLength).refine(isPlainId, plainIdRemedy)
 }
 

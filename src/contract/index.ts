@@ -20,7 +20,7 @@ export { defineAdapter, UnparsableEventError } from './adapter.ts'
 export { formatAddress, parseAddress } from './address.ts'
 export type { CallerResult, CallerVerifier } from './caller.ts'
 export {
-  callerId,
+  callerChosenIdSchema,
   hasBearerScope,
   isPlainId,
   plainIdRemedy,

@@ -26,14 +26,14 @@ const inlineSchema = z.object({
 })
 const urlSchema = z.object({
   kind: z.literal('url'),
-  url: z.string().refine(isHttpsUrl, 'https only'),
+  url: z.string().refine(isHttpsOrSignedStorageUrl, 'https only'),
   expires_at: z.iso.datetime().optional(),
 })
 const contentAddressedSchema = z.object({
   kind: z.literal('content_addressed'),
   algo: z.literal('sha256'),
   digest: z.string().regex(/^[0-9a-f]{64}$/),
-  url: z.string().refine(isHttpsUrl, 'https only').optional(),
+  url: z.string().refine(isHttpsOrSignedStorageUrl, 'https only').optional(),
 })
 
 /** Still at the platform: only the adapter it came through can open it. Only until its turn is prepared; an agent never sees it. */
@@ -171,7 +171,7 @@ function wrapBarePolicy(input: unknown): unknown {
 }
 
 /** Our own handles are http where the gateway itself is; that one is ours is checked when it is followed. */
-function isHttpsUrl(text: string): boolean {
+function isHttpsOrSignedStorageUrl(text: string): boolean {
   if (!URL.canParse(text)) return false
   const { protocol, pathname } = new URL(text)
   return protocol === 'https:' || (protocol === 'http:' && pathname.startsWith('/storage/v1/object/sign/'))

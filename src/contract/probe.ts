@@ -42,7 +42,7 @@ export type ProbeRequest = {
 export type PublicUrlState = 'checking' | 'reached' | 'looks_local' | 'another_gateway' | 'other_server' | 'unreachable'
 
 /** As bad as its worst problem. */
-export function probeState({ problems }: Pick<ProbeResult, 'problems'>): ProbeState {
+export function stateFromProbeProblems({ problems }: Pick<ProbeResult, 'problems'>): ProbeState {
   if (problems.length === 0) return 'ok'
   return problems.some(({ state }) => state === 'failed') ? 'failed' : 'degraded'
 }
@@ -59,7 +59,7 @@ export function probeReport(result: ProbeResult): CommandResult {
   const worst = findWorstProblem(result)
   return {
     value: {
-      state: probeState(result),
+      state: stateFromProbeProblems(result),
       summary,
       ...Object.fromEntries(facts.map(({ key, value }) => [key, value])),
       problems: problems.map((each) => ({ ...each })),
@@ -86,14 +86,14 @@ export async function probeOwnAddress(request: ProbeRequest, { url, isLocalOnly 
   const state = await request.publicUrl?.()
   const { host } = new URL(url)
   if (state === 'unreachable')
-    return { summary: url, problems: [unreachableAddress(`${host} cannot be reached from here`)] }
+    return { summary: url, problems: [unreachableAddressProblem(`${host} cannot be reached from here`)] }
   if (state === 'other_server')
     return { summary: url, problems: [wrongAnswerProblem(`another server answers at ${host}`)] }
   return { summary: url, problems: [] }
 }
 
 /** Some networks do not lead back to themselves: others may get here all the same. */
-export function unreachableAddress(problem: string): ProbeProblem {
+export function unreachableAddressProblem(problem: string): ProbeProblem {
   const remedy = 'check PARLEY_PUBLIC_URL, its certificate and the proxy'
   return { state: 'degraded', reason: 'public_url_unreachable', problem, remedy }
 }

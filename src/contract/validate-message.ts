@@ -366,10 +366,10 @@ export function repairMessage(input: unknown, isResolutionTrusted: boolean, warn
     delete message['policy_resolution']
     warnings.push('NM_RESOLUTION_UNTRUSTED')
   }
-  replaceProperty(message, 'in_reply_to', cleanTextIfString)
-  replaceProperty(message, 'sender', repairSender)
-  replaceProperty(message, 'parts', repairParts)
-  replaceProperty(message, 'history', (history) =>
+  changePropertyIfDefined(message, 'in_reply_to', cleanTextIfString)
+  changePropertyIfDefined(message, 'sender', repairSender)
+  changePropertyIfDefined(message, 'parts', repairParts)
+  changePropertyIfDefined(message, 'history', (history) =>
     Array.isArray(history) ? repairHistory(history, warnings) : history,
   )
   return message
@@ -400,20 +400,20 @@ function listTurnTimes(turns: readonly unknown[]): readonly number[] {
 function repairHistoryTurn(turn: unknown): unknown {
   if (!isLooseObject(turn)) return turn
   const copy: Loose = { ...turn }
-  replaceProperty(copy, 'sender', repairSender)
-  replaceProperty(copy, 'parts', repairParts)
+  changePropertyIfDefined(copy, 'sender', repairSender)
+  changePropertyIfDefined(copy, 'parts', repairParts)
   return copy
 }
 
 function repairSender(sender: unknown): unknown {
   if (!isLooseObject(sender)) return sender
   const copy: Loose = { ...sender }
-  replaceProperty(copy, 'display_name', cleanNameIfString)
-  replaceProperty(copy, 'profile', (profile) => {
+  changePropertyIfDefined(copy, 'display_name', cleanNameIfString)
+  changePropertyIfDefined(copy, 'profile', (profile) => {
     if (!isLooseObject(profile)) return profile
     const shown: Loose = { ...profile }
-    replaceProperty(shown, 'display_name', cleanNameIfString)
-    replaceProperty(shown, 'username', cleanNameIfString)
+    changePropertyIfDefined(shown, 'display_name', cleanNameIfString)
+    changePropertyIfDefined(shown, 'username', cleanNameIfString)
     return shown
   })
   return copy
@@ -424,12 +424,12 @@ function repairParts(parts: unknown): unknown {
   return parts.map((part: unknown) => {
     if (!isLooseObject(part) || part['kind'] !== 'text') return part
     const copy: Loose = { ...part }
-    replaceProperty(copy, 'content', cleanTextIfString)
+    changePropertyIfDefined(copy, 'content', cleanTextIfString)
     return copy
   })
 }
 
-function replaceProperty(target: Loose, key: string, change: (value: unknown) => unknown): void {
+function changePropertyIfDefined(target: Loose, key: string, change: (value: unknown) => unknown): void {
   if (target[key] !== undefined) target[key] = change(target[key])
 }
 

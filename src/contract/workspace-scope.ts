@@ -8,10 +8,10 @@ const typePattern = /^[a-z][a-z0-9_-]*$/
 /** The type is a word in lower case; the id is opaque and keeps its case. */
 export function readWorkspaceScope(input: unknown): WorkspaceScope {
   const given = typeof input === 'object' && input !== null ? (input as Readonly<Record<string, unknown>>) : {}
-  const type = trimIfString(given['workspace_type']).toLowerCase()
+  const type = trimmedStringOrEmpty(given['workspace_type']).toLowerCase()
   if (!typePattern.test(type))
     throw invalidWorkspaceScope('workspace_type must be a word of lower-case letters, digits, _ and -, such as team')
-  const id = trimIfString(given['workspace_id'])
+  const id = trimmedStringOrEmpty(given['workspace_id'])
   if (id === '') throw invalidWorkspaceScope('workspace_id must be a non-empty string')
   return { workspace_type: type, workspace_id: id }
 }
@@ -20,7 +20,7 @@ export function workspaceKey({ workspace_type, workspace_id }: WorkspaceScope): 
   return `${workspace_type}:${workspace_id}`
 }
 
-function trimIfString(value: unknown): string {
+function trimmedStringOrEmpty(value: unknown): string {
   return typeof value === 'string' ? value.trim() : ''
 }
 

@@ -19,7 +19,7 @@
 
 import { type ClaimParts, withClaims, withoutClaims } from './accept-claims.ts'
 import { accountDeletionRestartPhaseSql } from './account-deletions.ts'
-import { historyEntrySql, instantNow, nameStatement, rowVersion, unindexedColumnSql } from './client.ts'
+import { appendHistoryEntrySql, instantNow, nameStatement, preventIndexUseSql, rowVersion } from './client.ts'
 import { moreColumns, recordsetColumnsSql, rowColumns } from './inbox-row.ts'
 import { notifyPayloadSql } from './resume-signal.ts'
 import { task } from './task-snapshot.ts'
@@ -59,14 +59,14 @@ gone_on as (
     state_at = case when t.state in ('input_required', 'auth_required') then ${instantNow} else t.state_at end,
     status_message = case when t.state in ('input_required', 'auth_required') then null else t.status_message end
   from going_on g
-  where t.id = g.known and ${unindexedColumnSql('t.tenant')} = g.tenant and ${unindexedColumnSql('t.connection')} = g.connection and t.ended_at is null
+  where t.id = g.known and ${preventIndexUseSql('t.tenant')} = g.tenant and ${preventIndexUseSql('t.connection')} = g.connection and t.ended_at is null
     and t.owner is not distinct from g.subject and (select count(*) from held_lanes) >= 0
   returning t.id, t.owner
 ),
 shut as materialized (
   select c.ord, case when c.is_taken then 'id_taken'
-    when exists (select 1 from tasks t where t.id = c.known and ${unindexedColumnSql('t.tenant')} = c.tenant
-      and ${unindexedColumnSql('t.connection')} = c.connection and t.owner is not distinct from c.subject) then 'task_over' else 'task_unknown' end as reason
+    when exists (select 1 from tasks t where t.id = c.known and ${preventIndexUseSql('t.tenant')} = c.tenant
+      and ${preventIndexUseSql('t.connection')} = c.connection and t.owner is not distinct from c.subject) then 'task_over' else 'task_unknown' end as reason
   from claims c
   where c.is_taken or c.known is not null and not exists (select 1 from gone_on t where t.id = c.known)
 ),`,
@@ -154,7 +154,7 @@ blocked as materialized (
 ),
 stopped as (
   update outbox o set state = 'refused', reason = 'blocked', settled_at = now(),
-    history = ${historyEntrySql('o', `'what', 'blocked', 'attempt', o.attempt`)}
+    history = ${appendHistoryEntrySql('o', `'what', 'blocked', 'attempt', o.attempt`)}
   from (select distinct tenant, connection, order_key from blocked) l
   where o.tenant = l.tenant and o.connection = l.connection and o.order_key = l.order_key
     and o.settled_at is null and o.state in ('queued', 'retry')
@@ -162,7 +162,7 @@ stopped as (
 ),
 unanswered as (
   update turns t set state = 'dead', ended_at = now(), reason = 'delivery_refused',
-    history = ${historyEntrySql('t', `'what', 'dead', 'attempt', t.attempt, 'code', 'delivery_refused'`)}
+    history = ${appendHistoryEntrySql('t', `'what', 'dead', 'attempt', t.attempt, 'code', 'delivery_refused'`)}
   from (select distinct s.turn_id from stopped s where s."primary") s
   where t.id = s.turn_id and t.state = 'replied'
   returning t.id
@@ -220,7 +220,7 @@ kept as (
     select distinct on (i.tenant, o.ref) i.tenant, o.ref::uuid as ref, n.id, i.subject
     from inserted n join inp i on i.id = n.id cross join lateral json_array_elements_text(i."rawBlobs") o(ref)
     order by i.tenant, o.ref, i.ord desc) k
-  where a.id = k.ref and ${unindexedColumnSql('a.tenant')} = k.tenant
+  where a.id = k.ref and ${preventIndexUseSql('a.tenant')} = k.tenant
 ),
 returned as materialized (
   select o.id, i.bounce from inserted n join inp i on i.id = n.id
@@ -233,7 +233,7 @@ bounced as (
   -- What has come back for good is not on its way any more, whatever is said later.
   update outbox o set bounced_at = coalesce((r.bounce ->> 'at')::timestamptz, now()), bounce_kind = r.bounce ->> 'kind',
     bounce_reason = r.bounce ->> 'reason',
-    history = ${historyEntrySql('o', `'what', 'bounced', 'attempt', o.attempt, 'reason', r.bounce ->> 'reason', 'kind', r.bounce ->> 'kind'`)}
+    history = ${appendHistoryEntrySql('o', `'what', 'bounced', 'attempt', o.attempt, 'reason', r.bounce ->> 'reason', 'kind', r.bounce ->> 'kind'`)}
   from (select distinct on (id) id, bounce from returned order by id, (bounce ->> 'kind' = 'failed') desc) r
   where o.id = r.id and o.bounce_kind is distinct from 'failed'
 ),${effectParts}`,
@@ -244,7 +244,7 @@ type MoreParts = Readonly<Record<keyof typeof withMore, string>>
 
 const withoutMore: MoreParts = { columns: '', names: '', effects: '', wakes: '' }
 
-const insertInboxRowsSql = (tasks: TaskParts, more: MoreParts, once: ClaimParts): string => `
+const acceptInboundMessagesSql = (tasks: TaskParts, more: MoreParts, once: ClaimParts): string => `
 with inp as materialized (
   select r.*,
     encode(sha256(convert_to(json_build_array(r.tenant, r.connection, r.dedupe)::text, 'UTF8')), 'hex') as dedupe_key,
@@ -422,8 +422,14 @@ left join known k on k.ord = i.ord
 cross join woken
 order by i.ord`
 
-export const accept = nameStatement('accept', insertInboxRowsSql(withoutTasks, withoutMore, withoutClaims))
+export const accept = nameStatement('accept', acceptInboundMessagesSql(withoutTasks, withoutMore, withoutClaims))
 /** For batches in which something is proven by what counts once. */
-export const acceptOnce = nameStatement('accept_with_proofs', insertInboxRowsSql(withoutTasks, withoutMore, withClaims))
+export const acceptOnce = nameStatement(
+  'accept_with_proofs',
+  acceptInboundMessagesSql(withoutTasks, withoutMore, withClaims),
+)
 /** For batches in which a caller asks for a task or goes on with one, or that have what only some channels have. */
-export const acceptWithMore = nameStatement('accept_with_more', insertInboxRowsSql(withTasks, withMore, withClaims))
+export const acceptWithMore = nameStatement(
+  'accept_with_more',
+  acceptInboundMessagesSql(withTasks, withMore, withClaims),
+)

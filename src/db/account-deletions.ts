@@ -1,6 +1,6 @@
 // Deleted accounts: people who deleted their account on a platform, and the statements that erase what they said there, step by
 // step.
-import { type Database, nameStatement, storableJson, unindexedColumnSql } from './client.ts'
+import { type Database, nameStatement, preventIndexUseSql, storableJson } from './client.ts'
 import {
   createPersonErasureSteps,
   createReceiptEraser,
@@ -73,7 +73,7 @@ const isRow = `${isOnConnectionOfDeletedAccountSql('f')} and ${isTheirs('f.subje
 /** SQL: the person the row is about takes part in a conversation there. */
 const isParticipantSql = (row: string): string => `(
   select true from participants p join conversations c on c.id = p.conversation_id
-  where p.subject = ${row}.subject and ${unindexedColumnSql('c.tenant')} = ${row}.tenant and c.connection = ${row}.connection
+  where p.subject = ${row}.subject and ${preventIndexUseSql('c.tenant')} = ${row}.tenant and c.connection = ${row}.connection
   limit 1) is not null`
 
 /** SQL: as what it begins once more. That they took part is no longer told by conversations they have been taken out of. */

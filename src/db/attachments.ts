@@ -3,7 +3,7 @@
 import type { AttachmentDescriptor, AttachmentOrigin, AttachmentOwner } from '../files/attachment.ts'
 import { cleanText } from '../lib/clean-text.ts'
 import { GatewayError, isGatewayError } from '../lib/errors.ts'
-import { auditedActSql } from './audit.ts'
+import { insertActAuditLinesSql } from './audit.ts'
 import { type Database, historyTimeSql, nameStatement, storableJson } from './client.ts'
 
 export type NewBlob = { readonly id: string; readonly store: string; readonly bucket: string; readonly path: string }
@@ -63,7 +63,7 @@ export function createAttachmentStore(database: Database, tenant: string): Attac
       await database.query(beginBlob, [tenant, id, store, bucket, path])
     },
     async finish(upload) {
-      const { spare, ...descriptor } = await finishUploadOnce(database, tenant, upload)
+      const { spare, ...descriptor } = await finishUploadRetryingRaces(database, tenant, upload)
       return { descriptor, spare }
     },
     byId: async (id) => (await findAttachmentsByIds([id]))[0],
@@ -90,7 +90,11 @@ export function createAttachmentStore(database: Database, tenant: string): Attac
   }
 }
 
-async function finishUploadOnce(database: Database, tenant: string, upload: FinishedUpload): Promise<Finished> {
+async function finishUploadRetryingRaces(
+  database: Database,
+  tenant: string,
+  upload: FinishedUpload,
+): Promise<Finished> {
   const params = [tenant, storableJson(upload)]
   for (let tries = 1; tries <= maxTries; tries += 1) {
     try {
@@ -202,7 +206,7 @@ const removeAttachment = nameStatement(
 with gone as (
   update attachments a set status = 'deleted', name = null, native_id = null
   where a.tenant = $1 and a.id = $2 and a.status <> 'deleted' returning a.tenant, a.id, a.owner
-),${auditedActSql({
+),${insertActAuditLinesSql({
     from: 'gone',
     by: '$3',
     about: 'd.owner',

@@ -40,7 +40,7 @@ export const principalIdSql = (tenant: string, subject: string): string =>
       (select m.id from met m where m.tenant = ${tenant} and m.subject = ${subject}))`
 
 /** CTEs `met` and `audited`: one line of the audit log for each row of `from`. */
-export function auditLinesSql({ from, subject, columns, order }: Lines): string {
+export function insertAuditLinesSql({ from, subject, columns, order }: Lines): string {
   const names = Object.keys(columns).join(', ')
   const values = Object.values(columns).join(', ')
   return `${insertMissingPrincipalsSql(`select d.tenant, ${subject} as subject from ${from} d`)},
@@ -58,7 +58,7 @@ const mapColumnsToTableAlias = (...columns: readonly Column[]) =>
  * About messages: CTEs after `decided`, which has (tenant, inbox_id, subject, outcome, code, rule, evidence, connection,
  * agent, conversation_id, trace_id).
  */
-export const auditedMessages = auditLinesSql({
+export const auditedMessages = insertAuditLinesSql({
   from: 'decided',
   subject: 'd.subject',
   columns: {
@@ -82,7 +82,7 @@ export const auditedMessages = auditLinesSql({
  * About people: CTEs after `acted`, which has (tenant, action, outcome, rule, subject, actor, evidence, connection, agent,
  * conversation_id, object_id).
  */
-export const auditedActs = auditLinesSql({
+export const auditedActs = insertAuditLinesSql({
   from: 'acted',
   subject: 'd.subject',
   columns: {
@@ -101,9 +101,9 @@ type Act = Omit<Lines, 'subject'> & {
 }
 
 /** The same for what an operator, an owner or a person in a chat does. */
-export function auditedActSql({ by, about, ...lines }: Act): string {
+export function insertActAuditLinesSql({ by, about, ...lines }: Act): string {
   const isOurs = `(${by}::text in ('operator', 'interrupt') or ${by}::text like 'operator:%')`
-  return auditLinesSql({
+  return insertAuditLinesSql({
     ...lines,
     subject: `(case when ${isOurs} then ${about} else ${by}::text end)`,
     columns: { ...lines.columns, actor: `case when ${isOurs} then ${by}::text end` },
@@ -228,7 +228,7 @@ with line as materialized (
   select $1::text as tenant, l.* from json_to_record($2::text::json) as l(
     action text, outcome text, code text, rule text, subject text, actor text, evidence jsonb, connection text, agent text,
     "conversationId" uuid, "inboxId" uuid, "objectId" text, "traceId" text, detail jsonb)
-),${auditLinesSql({
+),${insertAuditLinesSql({
     from: 'line',
     subject: 'd.subject',
     columns: {

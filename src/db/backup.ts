@@ -1,8 +1,8 @@
 // A backup reads every table in one snapshot; a restore fills an empty schema in one transaction. Both are about the whole
 // database, so these statements name no tenant.
 
-import { auditLinesSql } from './audit.ts'
-import { historyEntrySql, nameStatement, type Statement } from './client.ts'
+import { insertAuditLinesSql } from './audit.ts'
+import { appendHistoryEntrySql, nameStatement, type Statement } from './client.ts'
 import { restoredReason } from './outbox.ts'
 import { quoteIdentifier } from './postgres-copy.ts'
 
@@ -49,7 +49,7 @@ export const listSequences = nameStatement(
    where n.nspname = current_schema() and c.relkind = 'S' order by c.relname`,
 )
 
-export const readSequence = (name: string): Statement =>
+export const readSequenceStatement = (name: string): Statement =>
   nameStatement(
     'backup_sequence',
     `select last_value::text as "lastValue", is_called as "isCalled" from ${quoteIdentifier(name)}`,
@@ -87,7 +87,7 @@ export const switchTriggersStatement = (tables: readonly string[], to: 'enable' 
 export const emptyTablesStatement = (tables: readonly string[]): Statement =>
   nameStatement('restore_empty', `truncate ${tables.map(quoteIdentifier).join(', ')}`)
 
-export const analyzeTables = (tables: readonly string[]): Statement =>
+export const analyzeTablesStatement = (tables: readonly string[]): Statement =>
   nameStatement('restore_analyze', `analyze ${tables.map(quoteIdentifier).join(', ')}`)
 
 /** $1 store, $2 id to go on after, $3 how many. */
@@ -112,7 +112,7 @@ export const doubtWaitingSends = nameStatement(
   `
 with doubted as (
   update outbox o set state = 'sending', sending_at = null, reason = '${restoredReason}',
-    history = ${historyEntrySql('o', `'what', '${restoredReason}', 'attempt', o.attempt`)}
+    history = ${appendHistoryEntrySql('o', `'what', '${restoredReason}', 'attempt', o.attempt`)}
   where o.settled_at is null and o.state in ('queued', 'retry') returning 1
 )
 select count(*)::int as doubted from doubted`,
@@ -130,7 +130,7 @@ export const recordRestore = nameStatement(
   'record_restore',
   `
 with tenants as materialized (select distinct tenant from counters union select $1::text),
-restored as materialized (select t.tenant, $2::text::jsonb as detail from tenants t),${auditLinesSql({
+restored as materialized (select t.tenant, $2::text::jsonb as detail from tenants t),${insertAuditLinesSql({
     from: 'restored',
     subject: 'null::text',
     columns: { action: `'database.restore'`, outcome: `'done'`, actor: `'operator'`, detail: 'd.detail' },

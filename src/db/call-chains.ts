@@ -13,13 +13,17 @@ export type ChainVisit = {
 export type ChainCaller = { readonly root: string; readonly agent: string; readonly host: string }
 
 /** Remembers the visit, and answers true when the chain was here before and has come back: nearer to its root than now. */
-export async function recordChainVisit(db: Db, { root, agent, host, depth }: ChainVisit): Promise<boolean> {
+export async function recordVisitAndDetectLoop(db: Db, { root, agent, host, depth }: ChainVisit): Promise<boolean> {
   const [row] = await db.query<{ isLoop: boolean }>(visitChainSql, [db.tenant, root, agent, host, depth])
   return row?.isLoop ?? false
 }
 
 /** How many turns of the conversation that a waiting message is in this caller has had before it, in the same chain. */
-export async function countChainTurns(db: Db, inboxId: string, { root, agent, host }: ChainCaller): Promise<number> {
+export async function countCallerTurnsBeforeMessage(
+  db: Db,
+  inboxId: string,
+  { root, agent, host }: ChainCaller,
+): Promise<number> {
   const [row] = await db.query<{ turns: number }>(chainTurns, [db.tenant, inboxId, root, agent, host])
   return row?.turns ?? 0
 }

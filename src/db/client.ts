@@ -168,7 +168,7 @@ export const instantNow = "date_trunc('milliseconds', now())"
 // cheap and is kept when they are full: a row by its id would then be looked for among all rows of its tenant.
 
 /** SQL: a text column that is compared, and that no index can be entered by. The row is found by its key, which stands beside it. */
-export function unindexedColumnSql(column: string): string {
+export function preventIndexUseSql(column: string): string {
   return `${column} || ''`
 }
 
@@ -182,7 +182,7 @@ export const historyTimeSql = (instant: string): string =>
   `to_char(${instant} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 
 /** `row.history` with one more entry. `fields` are the arguments of jsonb_build_object; absent ones leave no trace. */
-export function historyEntrySql(row: string, fields: string): string {
+export function appendHistoryEntrySql(row: string, fields: string): string {
   const entry = `jsonb_strip_nulls(jsonb_build_object('at', ${historyTimeSql('now()')}, ${fields}))`
   return `case when jsonb_array_length(${row}.history) >= ${keptEntries} then ${row}.history - 0 else ${row}.history end || ${entry}`
 }

@@ -2,7 +2,7 @@
 // every statement of a turn: $1 conversation, $2 holder, $3 epoch. $4 the end as JSON. $5 whether to NOTIFY.
 
 import { auditedMessages } from './audit.ts'
-import { historyEntrySql, instantNow, nameStatement } from './client.ts'
+import { appendHistoryEntrySql, instantNow, nameStatement } from './client.ts'
 import { freeConnectionPairingSlotSql, freeGroupPairingSlotSql } from './pairing-room.ts'
 import { notifyPayloadSql } from './resume-signal.ts'
 import { emptyLine } from './sessions.ts'
@@ -137,7 +137,7 @@ given as materialized (
 turn as (
   update turns t set state = g.state, reason = g.reason, response = g.response,
     ended_at = case when g.state = 'replied' then null else now() end,
-    history = ${historyEntrySql('t', `'what', g.state, 'attempt', t.attempt, 'code', g.reason`)}
+    history = ${appendHistoryEntrySql('t', `'what', g.state, 'attempt', t.attempt, 'code', g.reason`)}
   from given g where t.id = g."turnId" and t.state = 'running'
   returning t.id, t.tenant, t.connection, t.conversation_id, t.session_id, t.trace_id, t.agent, t.attempt, t.kind, t.task_id, t.task_order
 ),

@@ -27,7 +27,7 @@ export type DecidedAct = {
 }
 
 /** What a person said last, operation by operation. */
-export async function listGivenConsents(db: Db, principal: string): Promise<ConsentContext['consent']> {
+export async function readConsentByOperation(db: Db, principal: string): Promise<ConsentContext['consent']> {
   const rows = await db.query<{ operation: string; isAllowed: boolean }>(givenConsents, [db.tenant, principal])
   return Object.fromEntries(
     rows.filter((row) => isConsentOperation(row.operation)).map(({ operation, isAllowed }) => [operation, isAllowed]),
@@ -35,7 +35,7 @@ export async function listGivenConsents(db: Db, principal: string): Promise<Cons
 }
 
 /** When a person withdraws consent to keep transcripts, those kept on this legal basis are erased. */
-export async function recordConsentCommand(
+export async function recordConsentGivenOrWithdrawn(
   db: Db,
   { id, operation, isAllowed, principal, connection, agent }: ConsentWord,
 ): Promise<void> {

@@ -211,14 +211,14 @@ export function createEraseStore(database: Database, tenant: string): EraseStore
 // conversation. What is left when a process dies in between is found again by the same names: those are erased last.
 
 /** `is_alone`: no other person takes part, and nothing there is to stay. */
-const isOnlyParticipantSql = ({ isTheirs, isNewer }: Reach): string => `
+const onlyParticipantScopeSql = ({ isTheirs, isNewer }: Reach): string => `
 scope as materialized (
   select not exists (select 1 from participants p where p.conversation_id = $3 and not ${isTheirs('p.subject')})
     and not ${isNewer} as is_alone
 )`
 
 /** `mine`: the turns that were theirs, with those that timers of theirs began. */
-const turnsOfErasedPersonSql = (reach: Reach): string => `${isOnlyParticipantSql(reach)},
+const turnsOfErasedPersonSql = (reach: Reach): string => `${onlyParticipantScopeSql(reach)},
 begun as materialized (
   select t.id, s.origin from turns t join signals s on s.turn_id = t.id
   where t.tenant = $1 and t.conversation_id = $3 and t.kind = 'signal' and ${reach.isBegun}
@@ -425,7 +425,7 @@ const removePersonFromConversationStatement = (reach: Reach): Statement =>
   nameStatement(
     `erase_conversation${reach.name}`,
     `
-with ${isOnlyParticipantSql(reach)},
+with ${onlyParticipantScopeSql(reach)},
 idle as materialized (
   select c.id, c.connection, c.external_id, c.owner_subject, scope.is_alone from scope, conversations c
   where c.tenant = $1 and c.id = $3 and not ${reach.isNewer} and (not scope.is_alone or not exists (

@@ -1,6 +1,6 @@
 // What is left of a person once their conversations are erased: receipts, pairings, records, and every other row with their name.
 // $1 tenant, $2 the names they go by, as a JSON array.
-import { nameStatement, type Statement, unindexedColumnSql } from './client.ts'
+import { nameStatement, preventIndexUseSql, type Statement } from './client.ts'
 import { senderNamedThreadPrefixSql } from './thread-names.ts'
 
 // How far an erasure reaches. The same in all: $1 tenant, $2 whom, as JSON; $3 the conversation where there is one.
@@ -290,7 +290,7 @@ emptied as (
     delivery_id = null, recipient = null, edit_of = null, trace_id = ''
   from page where x.id = page.id and page.is_theirs returning x.id, x.blob
 ),
-unattached as (delete from attachments a using emptied where ${unindexedColumnSql('a.tenant')} = $1 and a.inbox_id = emptied.id returning 1),
+unattached as (delete from attachments a using emptied where ${preventIndexUseSql('a.tenant')} = $1 and a.inbox_id = emptied.id returning 1),
 uncounted as (update duplicates d set last_delivery_id = null from emptied where d.inbox_id = emptied.id),
 answers as materialized (
   select o.id, o.order_key, o.settled_at is null as is_open from emptied join outbox o on o.origin = emptied.id and o.purpose = 'protocol'

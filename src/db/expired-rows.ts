@@ -73,7 +73,7 @@ counts as (delete from duplicates d using old where d.inbox_id = old.id)
 delete from inbox x using old where x.id = old.id returning 1 as swept`,
 )
 
-const deleteExpiredRows = (name: string, table: string, column: string) =>
+const deleteExpiredRowsStatement = (name: string, table: string, column: string) =>
   nameStatement(
     name,
     `
@@ -83,13 +83,17 @@ with old as (
 delete from ${table} t using old where t.ctid = old.ctid returning 1 as swept`,
   )
 
-export const deleteExpiredCalls = deleteExpiredRows('expire_calls', 'outbox', 'settled_at')
-export const deleteExpiredTombstones = deleteExpiredRows('expire_tombstones', 'tombstones', 'created_at')
-export const deleteExpiredTimers = deleteExpiredRows('expire_timers', 'timers', 'fired_at')
-export const deleteExpiredChains = deleteExpiredRows('expire_call_chains', 'call_chains', 'created_at')
-export const deleteExpiredSignals = deleteExpiredRows('expire_signals', 'signals', 'ended_at')
-export const deleteExpiredThreadAgents = deleteExpiredRows('expire_thread_agents', 'thread_agents', 'updated_at')
-export const deleteExpiredPairings = deleteExpiredRows('expire_decided_pairings', 'pairings', 'decided_at')
+export const deleteExpiredCalls = deleteExpiredRowsStatement('expire_calls', 'outbox', 'settled_at')
+export const deleteExpiredTombstones = deleteExpiredRowsStatement('expire_tombstones', 'tombstones', 'created_at')
+export const deleteExpiredTimers = deleteExpiredRowsStatement('expire_timers', 'timers', 'fired_at')
+export const deleteExpiredChains = deleteExpiredRowsStatement('expire_call_chains', 'call_chains', 'created_at')
+export const deleteExpiredSignals = deleteExpiredRowsStatement('expire_signals', 'signals', 'ended_at')
+export const deleteExpiredThreadAgents = deleteExpiredRowsStatement(
+  'expire_thread_agents',
+  'thread_agents',
+  'updated_at',
+)
+export const deleteExpiredPairings = deleteExpiredRowsStatement('expire_decided_pairings', 'pairings', 'decided_at')
 
 /** Tasks that rest, with where their owners wanted to be told. One that is worked on is never old. */
 export const deleteExpiredTasks = nameStatement(

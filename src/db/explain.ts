@@ -226,7 +226,7 @@ const newestArrivals = 50_000
 const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** Everything an index can find under this id; `dedupeKeys` are the claims it may stand for. */
-export function findTimelinesById(
+export function findRowsByIndexedId(
   db: Db,
   asked: string,
   dedupeKeys: readonly string[],
@@ -237,7 +237,7 @@ export function findTimelinesById(
 }
 
 /** The newest arrivals by ids that have no index: delivery, trace, and the platform's own message id. */
-export function findNewestTimelinesByUnindexedId(db: Db, asked: string, limit: number): Promise<readonly Hit[]> {
+export function findNewestMessagesByUnindexedId(db: Db, asked: string, limit: number): Promise<readonly Hit[]> {
   return db.query<Hit>(searchNewest, [asked, newestArrivals, limit, db.tenant])
 }
 

@@ -22,7 +22,7 @@ export type InstallationOptions = {
 type Row = { readonly account: string; readonly status: Installation['status']; readonly kept: Kept | null }
 type Kept = { readonly sealed: string | null; readonly facts: JsonObject; readonly reason: string | null }
 
-export function createInstallations(
+export function createInstallationStore(
   database: Database,
   { tenant, connection, agent, seal }: InstallationOptions,
 ): Installations {

@@ -4,7 +4,7 @@
 
 import { ambientContextSql } from './ambient-context.ts'
 import { auditedMessages } from './audit.ts'
-import { historyEntrySql, instantNow, nameStatement, rowVersion } from './client.ts'
+import { appendHistoryEntrySql, instantNow, nameStatement, rowVersion } from './client.ts'
 import { crashesOfSplitParentSql } from './suspect-turns.ts'
 import { platformNamedThreadKeySql, senderNamedThreadPrefixSql } from './thread-names.ts'
 import { insertLiveTurnCallsSql, insertTurnCallsSql } from './turn-calls.ts'
@@ -220,7 +220,7 @@ export const resumeTurnSql = nameStatement(
 with ${lane},
 turn as (
   update turns t set attempt = t.attempt + 1, epoch = $3,
-    history = ${historyEntrySql('t', `'what', 'resumed', 'attempt', t.attempt + 1`)}
+    history = ${appendHistoryEntrySql('t', `'what', 'resumed', 'attempt', t.attempt + 1`)}
   from lane where t.id = $4 and t.state = 'running' returning t.id
 ),
 members as (update inbox x set attempts = x.attempts + 1 from turn where x.turn_id = turn.id and x.state = 'in_turn')
@@ -236,7 +236,7 @@ with ${lane},
 given as (select $7::text::json as calls),
 turn as (
   update turns t set state = 'split', ended_at = now(),
-    history = ${historyEntrySql(
+    history = ${appendHistoryEntrySql(
       't',
       `'what', 'split', 'attempt', t.attempt, 'code', $6::text, 'members',
       (select jsonb_agg(x.id order by x.turn_order) from inbox x where x.turn_id = t.id and x.state = 'in_turn')`,
@@ -274,7 +274,7 @@ marked as (
   update turns t set failures = t.failures + case when $5 = 'failed' then 1 else 0 end,
     attempt = t.attempt - case when $5 in ('outage', 'stopping') then 1 else 0 end,
     outage_since = case when $5 = 'outage' then coalesce(t.outage_since, now()) else t.outage_since end,
-    history = ${historyEntrySql('t', `'what', $5::text, 'attempt', t.attempt, 'code', $6::text, 'retryInMs', $4::float8`)}
+    history = ${appendHistoryEntrySql('t', `'what', $5::text, 'attempt', t.attempt, 'code', $6::text, 'retryInMs', $4::float8`)}
   from lane join lanes l using (conversation_id) where t.id = l.turn_id and (t.epoch = $3 or $5 = 'failed')
 ),
 freed as (

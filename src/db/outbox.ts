@@ -3,8 +3,8 @@ import type { RateLimit } from '../contract/capabilities.ts'
 import type { QueuedCall } from '../contract/delivery.ts'
 import type { JsonObject } from '../lib/json-value.ts'
 import {
+  appendHistoryEntrySql,
   type Db,
-  historyEntrySql,
   historyTimeSql,
   isRowVersionReadableSql,
   nameStatement,
@@ -14,7 +14,7 @@ import {
   takeReadableRows,
 } from './client.ts'
 import {
-  isCallSettledSql,
+  isCallDeliveredOrDecidedSql,
   isDecisionAlreadyShownSql,
   isQuestionOpenSql,
   messageStateAfterTurnSql,
@@ -320,7 +320,7 @@ spent as (
 begun as (
   update outbox o set state = 'sending', attempt = o.attempt + 1, epoch = $5, sending_at = now(),
     history = case when o.state = 'sending' and o.sending_at is not null
-      then ${historyEntrySql('o', `'what', 'abandoned', 'attempt', o.attempt, 'startedAt', ${historyTimeSql('o.sending_at')}`)}
+      then ${appendHistoryEntrySql('o', `'what', 'abandoned', 'attempt', o.attempt, 'startedAt', ${historyTimeSql('o.sending_at')}`)}
       else o.history end
   from lane, limited where o.id = $6 and o.settled_at is null and limited.wait_ms <= 0
     and (not $12::boolean or o.question is null or ${isQuestionOpenSql('o')})
@@ -363,7 +363,7 @@ settled as (
     maybe_repeat = g."maybeRepeat",
     not_before = case when g."isFinal" then o.not_before else now() + g."retryInMs" * interval '1 ms' end,
     settled_at = case when g."isFinal" then now() end,
-    history = ${historyEntrySql(
+    history = ${appendHistoryEntrySql(
       'o',
       `'what', case when g.reason = 'decided_meanwhile' then g.reason else g.state end, 'attempt', o.attempt, 'startedAt', ${historyTimeSql('o.sending_at')}, 'reason', g.reason, 'vendorId', g."vendorId",
       'isFinal', g."isFinal", 'retryInMs', case when g."isFinal" then null else g."retryInMs" end`,
@@ -410,9 +410,9 @@ moved as (
   where l.tenant = lane.tenant and l.connection = lane.connection and l.order_key = lane.order_key
 ),
 parts as materialized (
-  select a.state, ${isCallSettledSql('a')} as is_over from asking a
+  select a.state, ${isCallDeliveredOrDecidedSql('a')} as is_over from asking a
   union all
-  select o.state, ${isCallSettledSql('o')} from settled s join outbox o on o.origin = s.origin
+  select o.state, ${isCallDeliveredOrDecidedSql('o')} from settled s join outbox o on o.origin = s.origin
   where s."primary" and o."primary" and o.id <> s.id and o.id not in (select id from asking)
 ),
 fate as (
@@ -423,7 +423,7 @@ fate as (
 ),
 ended as (
   update turns t set state = f.state, ended_at = now(), reason = coalesce(f.reason, t.reason),
-    history = ${historyEntrySql('t', `'what', f.state, 'attempt', t.attempt, 'code', f.reason`)}
+    history = ${appendHistoryEntrySql('t', `'what', f.state, 'attempt', t.attempt, 'code', f.reason`)}
   from fate f where t.id = f.turn_id and t.state = 'replied'
   returning t.id, f.state, f.reason
 ),

@@ -39,7 +39,7 @@ export function createOwnKeyStore(
     if (row === undefined) return undefined
     return how === 'plain' ? row.text : seal.open(row.text, about)
   }
-  const readOwnKeyRing = async (
+  const readOrRotateKeyRing = async (
     name: string,
     make: () => Promise<string>,
     formerMs: number,
@@ -65,7 +65,7 @@ export function createOwnKeyStore(
     ring(name, make, formerMs) {
       const known = rings.get(name)
       if (known !== undefined && known.until > Date.now()) return known.ring
-      const ring = readOwnKeyRing(name, make, formerMs)
+      const ring = readOrRotateKeyRing(name, make, formerMs)
       rings.set(name, { ring, until: Date.now() + ringLifeMs })
       // What failed is tried again by the next who asks.
       ring.catch(() => rings.delete(name))

@@ -2,7 +2,7 @@
 // unique indexes see to it that no two have the same, so that what is full stays full however many replicas race. A pairing that
 // is decided or expires gives its slots back by itself.
 
-import { auditLinesSql } from './audit.ts'
+import { insertAuditLinesSql } from './audit.ts'
 import { nameStatement } from './client.ts'
 
 type Waiting = { readonly tenant: string; readonly connection: string; readonly group: string }
@@ -60,7 +60,7 @@ counted as (
     notified_until = case when o.notified_until <= now() then now() + interval '1 hour' else o.notified_until end
   returning tenant, connection, sender_group, notified_until = now() + interval '1 hour' as is_news
 ),
-told as materialized (select * from counted where is_news),${auditLinesSql({
+told as materialized (select * from counted where is_news),${insertAuditLinesSql({
     from: 'told',
     subject: 'null::text',
     columns: {

@@ -169,11 +169,11 @@ function countSettledMessages([row]: readonly Settled[]): number {
 // decision is committed, so that its snapshot holds every message that was held before it; may run again at any time.
 
 /** Held, and not taken back by a deletion that waits beside it. */
-const isHeldForPairingSql = (pairing: string): string => `exists (
+const pairingHasHeldMessageSql = (pairing: string): string => `exists (
       select 1 from inbox y where y.pairing_id = ${pairing} and y.state = 'held' and y.event = 'new' and not exists (
         select 1 from inbox w where w.pairing_id = y.pairing_id and w.state = 'held' and w.event = 'delete' and w.edit_of = y.message_id))`
 
-const releaseHeldMessagesSql = (which: string): string => `
+const releaseOrRefuseHeldMessagesSql = (which: string): string => `
 with free as materialized (
   select x.id, coalesce(p.status, '') as status, p.subject, p.evidence, p.id as pairing_id, x.tenant, x.connection,
     x.conversation_id, x.event, x.seq, x.reply_to, x.task_id, x.trace_id, x.message -> 'channel' ->> 'room_kind' as room
@@ -213,7 +213,7 @@ welcomed as (
     f.conversation_id::text, false, 'welcome', ${rowVersion}, jsonb_build_object('to', f.reply_to, 'room', f.room),
     f.pairing_id || ':welcome', 'queued', f.trace_id
   from free f
-  where f.status = 'approved' and f.event = 'new' and f.task_id is null and f.reply_to is not null and not ${isHeldForPairingSql('f.pairing_id')}
+  where f.status = 'approved' and f.event = 'new' and f.task_id is null and f.reply_to is not null and not ${pairingHasHeldMessageSql('f.pairing_id')}
   order by f.pairing_id, f.seq desc
   on conflict (origin, ordinal) do nothing
   returning tenant, connection, order_key
@@ -231,10 +231,13 @@ woken as (
 select (select count(*)::int from released) as released, (select count(*)::int from refused) as refused from woken`
 
 /** $1 how many, $2 whether to NOTIFY, $3 tenant. */
-const settleHeldMessages = nameStatement('settle_held_messages', releaseHeldMessagesSql('x.tenant = $3'))
+const settleHeldMessages = nameStatement('settle_held_messages', releaseOrRefuseHeldMessagesSql('x.tenant = $3'))
 
 /** $1 how many, $2 whether to NOTIFY, $3 pairing. */
-const settlePairedMessages = nameStatement('settle_paired_messages', releaseHeldMessagesSql('x.pairing_id = $3::uuid'))
+const settlePairedMessages = nameStatement(
+  'settle_paired_messages',
+  releaseOrRefuseHeldMessagesSql('x.pairing_id = $3::uuid'),
+)
 
 // A decision locks the pairing alone, commits, and only then frees its messages: turns lock their lane first and a pairing second,
 // so a transaction with both would deadlock with them. What a process leaves undone between the two commits the sweeper does.

@@ -5,9 +5,9 @@ import type { ApprovalDecision, PendingAction, PendingActionStatus } from '../ag
 import { approverRoles, type Resolvers } from '../agents/approvals/terms.ts'
 import { assuranceClasses } from '../contract/mint-evidence.ts'
 import type { Json, JsonObject } from '../lib/json-value.ts'
-import { auditedActSql } from './audit.ts'
+import { insertActAuditLinesSql } from './audit.ts'
 import { type Db, isoTimeSql, nameStatement, storableJson } from './client.ts'
-import { withdrawDecidedQuestionsSql } from './questions.ts'
+import { cancelOrUpdateDecidedQuestionsSql } from './questions.ts'
 import { resumeSignalSql } from './resume-signal.ts'
 
 /** As it may be shown: what would be executed is left out. */
@@ -113,7 +113,7 @@ export async function listPendingActions(
 }
 
 /** How many there are of each status. */
-export async function countPendingActions(
+export async function countActionsByStatus(
   db: Db,
   scope: ActionScope,
 ): Promise<Readonly<Record<PendingActionStatus, number>>> {
@@ -258,13 +258,13 @@ with decided as (
     and ($8::text is null or a.action_hash = $8)
     and ${mayDecide}
   returning a.*
-),${resumeSignalSql({ from: 'decided', kind: 'approval', name: '$5', owner: 'creator', notify: '$10' })},${withdrawDecidedQuestionsSql(
+),${resumeSignalSql({ from: 'decided', kind: 'approval', name: '$5', owner: 'creator', notify: '$10' })},${cancelOrUpdateDecidedQuestionsSql(
     {
       from: 'decided',
       after: 'queued',
       isShown: "d.resolution_metadata ->> 'isShown'",
     },
-  )},${auditedActSql({
+  )},${insertActAuditLinesSql({
     from: 'decided',
     by: '$6',
     about: 'd.creator',

@@ -45,7 +45,7 @@ export async function inCopyTransaction<T>(
         const copying: CopySql = {
           ...sql,
           copyOut: (table) => copyOut(tx, table),
-          copyIn: (table, rows) => loadTableRows(tx, table, rows),
+          copyIn: (table, rows) => copyRowsIntoTable(tx, table, rows),
         }
         let result: T
         try {
@@ -80,7 +80,7 @@ async function* copyOut(sql: postgres.TransactionSql, table: CopyTable): AsyncGe
   }
 }
 
-async function loadTableRows(
+async function copyRowsIntoTable(
   sql: postgres.TransactionSql,
   table: CopyTable,
   rows: AsyncIterable<Buffer>,

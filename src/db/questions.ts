@@ -1,13 +1,13 @@
 // Calls that ask people to decide something: whether anything of it is still open, and what becomes of those that were not sent when
 // their question is decided. A sender must not begin with a call whose question is over, and says so in the statement that begins.
-import { historyEntrySql, rowVersion, unindexedColumnSql } from './client.ts'
+import { appendHistoryEntrySql, preventIndexUseSql, rowVersion } from './client.ts'
 
 /** Why a call was cancelled, and why a turn that said nothing else ended without words. */
 export const questionDecided = 'question_decided'
 
 /** The actions `a` that a call asks about, which are of its turn; worded so that only the index by turn can serve. */
 const pendingActionsOfCallSql = (call: string): string => `pending_actions a
-    where a.turn_id = ${call}.turn_id and ${unindexedColumnSql('a.tenant')} = ${call}.tenant and ${call}.question -> 'asks' @> to_jsonb(a.id::text)`
+    where a.turn_id = ${call}.turn_id and ${preventIndexUseSql('a.tenant')} = ${call}.tenant and ${call}.question -> 'asks' @> to_jsonb(a.id::text)`
 
 /** It can still be decided: what has run out is over, also before its timer says so. */
 export const isQuestionOpenSql = (call: string): string =>
@@ -30,7 +30,7 @@ export const isDecisionAlreadyShownSql = (call: string, vendorId: string): strin
     select e.turn_id::text from outbox e where e.tenant = ${call}.tenant and e.vendor_id = ${vendorId} and e.id <> ${call}.id)))`
 
 /** Of a reply's primary calls: nothing is left to be done about it, and nothing failed. */
-export const isCallSettledSql = (call: string): string =>
+export const isCallDeliveredOrDecidedSql = (call: string): string =>
   `(${call}.state = 'delivered' or ${call}.state = 'cancelled' and ${call}.reason = '${questionDecided}')`
 
 /** The fate of a turn's messages: `ended` has the turn's id and state. */
@@ -52,7 +52,7 @@ const areAllActionsDecidedSql = (call: string, from: string): string => `not exi
  * sends, so that is locked first, after the lanes of the conversations (`after`), as every turn that ends does; what is read then
  * must be what that sender left, so the calls are read locked.
  */
-export const withdrawDecidedQuestionsSql = ({
+export const cancelOrUpdateDecidedQuestionsSql = ({
   from,
   after,
   isShown = 'false',
@@ -108,16 +108,16 @@ unasked_lanes as (
 ),
 unasked_turns as (
   update turns t set ended_at = now(), state = u.state, reason = u.reason,
-    history = ${historyEntrySql('t', `'what', u.state, 'attempt', t.attempt, 'code', u.reason`)}
+    history = ${appendHistoryEntrySql('t', `'what', u.state, 'attempt', t.attempt, 'code', u.reason`)}
   from (
     select w.turn_id, case when bool_or(s.state = 'delivered') then 'answered' else 'silent' end as state,
       case when bool_or(s.state = 'delivered') then null else '${questionDecided}' end as reason
     from (select distinct turn_id from unasked where "primary") w
     left join lateral (
-      select c.state, ${isCallSettledSql('c')} as is_over from asking_calls c
+      select c.state, ${isCallDeliveredOrDecidedSql('c')} as is_over from asking_calls c
       where c.turn_id = w.turn_id and c."primary" and c.id not in (select id from unasked)
       union all
-      select o.state, ${isCallSettledSql('o')} from outbox o
+      select o.state, ${isCallDeliveredOrDecidedSql('o')} from outbox o
       where o.turn_id = w.turn_id and o.origin = w.turn_id and o."primary" and o.id not in (select id from asking_calls)) s on true
     group by w.turn_id having coalesce(bool_and(s.is_over), true)) u
   where t.id = u.turn_id and t.state = 'replied'

@@ -3,8 +3,15 @@
 import type { NormalizedResponse } from '../contract/index.ts'
 import type { Page } from '../contract/page.ts'
 import type { JsonObject } from '../lib/json-value.ts'
-import { auditedActSql } from './audit.ts'
-import { type Database, type Db, historyEntrySql, nameStatement, type Param, unindexedColumnSql } from './client.ts'
+import { insertActAuditLinesSql } from './audit.ts'
+import {
+  appendHistoryEntrySql,
+  type Database,
+  type Db,
+  nameStatement,
+  type Param,
+  preventIndexUseSql,
+} from './client.ts'
 export type DeliveryLine = {
   /** Its place in the list; the next page begins before it. */
   readonly seq: number
@@ -95,7 +102,7 @@ const retryDeliverySql = nameStatement(
 with revived as (
   update outbox set settled_at = null, state = 'retry', not_before = null, created_at = now(),
     maybe_repeat = maybe_repeat or state = 'unknown', reason = 'resent_by_operator',
-    history = ${historyEntrySql('outbox', `'what', 'resent_by_operator', 'attempt', attempt`)}
+    history = ${appendHistoryEntrySql('outbox', `'what', 'resent_by_operator', 'attempt', attempt`)}
   where id = $1 and tenant = $2 and state in ('unknown', 'refused', 'dead', 'cancelled') and ${isRevivable}
   returning id, tenant, connection, conversation_id, trace_id, order_key, turn_id, "primary"
 ),
@@ -106,14 +113,14 @@ queued as (
 ),
 reopened as (
   update turns t set state = 'replied', ended_at = null, reason = null,
-    history = ${historyEntrySql('t', `'what', 'reopened', 'attempt', t.attempt`)}
+    history = ${appendHistoryEntrySql('t', `'what', 'reopened', 'attempt', t.attempt`)}
   from revived r where t.id = r.turn_id and r."primary" and t.state = 'dead' and t.reason like 'delivery_%'
   returning t.id
 ),
 members as (
   update inbox x set state = 'in_turn', reason = null, ended_at = null
   from reopened r where x.turn_id = r.id and x.state = 'dead' and x.reason like 'delivery_%'
-),${auditedActSql({ from: 'revived', by: '$3', about: 'null::text', columns: deliveryAuditColumns('retry') })}
+),${insertActAuditLinesSql({ from: 'revived', by: '$3', about: 'null::text', columns: deliveryAuditColumns('retry') })}
 select count(*)::int as revived from revived`,
 )
 
@@ -123,10 +130,10 @@ const dropDeliverySql = nameStatement(
   `
 with dropped as (
   update outbox set state = 'cancelled', reason = 'dropped_by_operator',
-    history = ${historyEntrySql('outbox', `'what', 'dropped_by_operator', 'attempt', attempt`)}
+    history = ${appendHistoryEntrySql('outbox', `'what', 'dropped_by_operator', 'attempt', attempt`)}
   where id = $1 and tenant = $2 and state in ('unknown', 'refused', 'dead') and settled_at is not null
   returning id, tenant, connection, conversation_id, trace_id
-),${auditedActSql({ from: 'dropped', by: '$3', about: 'null::text', columns: deliveryAuditColumns('drop') })}
+),${insertActAuditLinesSql({ from: 'dropped', by: '$3', about: 'null::text', columns: deliveryAuditColumns('drop') })}
 select 1 as dropped from dropped`,
 )
 
@@ -244,7 +251,7 @@ export async function countFailedDeliveries(db: Db, failed: FailedDeliveries): P
 }
 
 /** The oldest first, so that each conversation gets them in order. */
-export function findFailedDeliveries(db: Db, failed: FailedDeliveries, limit: number): Promise<readonly string[]> {
+export function findFailedDeliveryIds(db: Db, failed: FailedDeliveries, limit: number): Promise<readonly string[]> {
   return listFailedDeliveryIds(db, db.tenant, failed, limit)
 }
 
@@ -277,8 +284,8 @@ select x.id, x.state, x.reason, x.turn_id as "turnId", t.run_id as "runId", t.re
   -- A decision wakes the run that waited for it: what that came to is the answer to the decision.
   (select json_build_object('state', coalesce(r.state, 'queued'), 'response', r.response)
     from signals s left join turns r on r.id = s.turn_id
-    where s.id = (t.response #>> '{control,action_id}')::uuid and ${unindexedColumnSql('s.tenant')} = $2) as resumed
-from inbox x left join turns t on t.id = x.turn_id where x.id = $1 and ${unindexedColumnSql('x.tenant')} = $2`,
+    where s.id = (t.response #>> '{control,action_id}')::uuid and ${preventIndexUseSql('s.tenant')} = $2) as resumed
+from inbox x left join turns t on t.id = x.turn_id where x.id = $1 and ${preventIndexUseSql('x.tenant')} = $2`,
 )
 
 /** $1 tenant. */
@@ -337,14 +344,14 @@ revived as (
   returning x.id, x.conversation_id, x.tenant, x.connection, x.parent_turn, x.agent, x.subject, x.trace_id
 ),
 told as (
-  update turns t set history = ${historyEntrySql('t', `'what', case when $4::boolean then 'anew' else 'resubmitted' end, 'members', (select jsonb_agg(r.id order by r.id) from revived r)`)}
+  update turns t set history = ${appendHistoryEntrySql('t', `'what', case when $4::boolean then 'anew' else 'resubmitted' end, 'members', (select jsonb_agg(r.id order by r.id) from revived r)`)}
   where t.id in (select parent_turn from revived)
 ),
 queued as (
   insert into lanes (conversation_id, tenant, connection, pending)
   select conversation_id, tenant, connection, count(*)::int from revived group by 1, 2, 3
   on conflict (conversation_id) do update set pending = lanes.pending + excluded.pending
-),${auditedActSql({ from: 'revived', by: '$3', about: 'd.subject', columns: resubmitted })}
+),${insertActAuditLinesSql({ from: 'revived', by: '$3', about: 'd.subject', columns: resubmitted })}
 select count(*)::int as revived from revived`,
 )
 
@@ -370,6 +377,6 @@ const markRedriven = nameStatement(
 with revived as (
   update inbox set state = 'ignored', reason = 'redriven', raw = null where id = $1 and tenant = $2 and kind = 'rejected_event'
   returning id, conversation_id, tenant, connection, agent, subject, trace_id
-),${auditedActSql({ from: 'revived', by: '$3', about: 'd.subject', columns: resubmitted })}
+),${insertActAuditLinesSql({ from: 'revived', by: '$3', about: 'd.subject', columns: resubmitted })}
 select count(*)::int as revived from revived`,
 )

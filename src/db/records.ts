@@ -55,7 +55,7 @@ function isRecordWriteStorable(effect: RecordWrite): boolean {
 /** One page of a list. */
 const maxPage = 1_000
 
-export function createRecords(
+export function createRecordStore(
   database: Database,
   { tenant, connection }: { readonly tenant: string; readonly connection: string },
 ): Records {

@@ -14,7 +14,7 @@ import { storedAccessSql } from './stored-access.ts'
 import { answerToolRequestSql } from './tool-requests.ts'
 import { transcriptWindowLinesSql } from './transcripts.ts'
 import type { OpenTurn, WaitingMessage, WaitingSignal } from './turn-rows.ts'
-import { addStoredAccess, type LaneAccess } from './turns.ts'
+import { attachAccessToMessages, type LaneAccess } from './turns.ts'
 
 export type StoredTurn = Omit<OpenTurn, 'outageMs'> & {
   readonly state: string
@@ -75,7 +75,7 @@ export async function findStoredTurnForReplay(
   const [found] = await db.query<Found>(findReplaySql, [id, head, tail, db.tenant])
   if (found === undefined) return undefined
   const { newest, access, ...stored } = found
-  if (newest <= rowVersion) return { ...stored, members: addStoredAccess(stored.members, access) }
+  if (newest <= rowVersion) return { ...stored, members: attachAccessToMessages(stored.members, access) }
   throw new GatewayError('conflict', '[replay] a newer release stored this message; replay it with that release')
 }
 

@@ -1,7 +1,7 @@
 // Reply limits: whether a message may still be answered, so that two machines do not answer each other for ever. Rows, so that
 // replicas count together.
 import type { ReplyLimit } from '../contract/capabilities.ts'
-import { auditLinesSql } from './audit.ts'
+import { insertAuditLinesSql } from './audit.ts'
 import { type Db, nameStatement } from './client.ts'
 import { wasAnsweredSql } from './known-people.ts'
 
@@ -139,7 +139,7 @@ told as (
   from over o
   where w.tenant = $1 and w.connection = $2 and w.scope = o.scope and coalesce(w.notified_until <= now(), true)
   returning w.tenant, w.connection, o.scope, o.rule
-),${auditLinesSql({
+),${insertAuditLinesSql({
     from: 'told',
     subject: '$5::text',
     columns: {

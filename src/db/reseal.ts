@@ -1,7 +1,7 @@
 // Re-encrypts everything that is sealed at rest with the current key. Each row by itself and only if it was not changed
 // meanwhile: it may be interrupted and begun again at any point, and two processes may do it at once.
 import { isGatewayError } from '../lib/errors.ts'
-import { type Database, nameStatement, type Statement, unindexedColumnSql } from './client.ts'
+import { type Database, nameStatement, preventIndexUseSql, type Statement } from './client.ts'
 import type { Seal } from './installations.ts'
 import { ownKeySealContext } from './own-keys.ts'
 import { signingKeySealContext } from './signing-keys.ts'
@@ -47,7 +47,7 @@ const resealNote = nameStatement(
 const listOlderPushes = nameStatement(
   'list_older_pushes',
   `select p.task_id as "taskId", p.id, t.connection, p.sealed_secrets as value
-   from push_configs p join tasks t on t.id = p.task_id and ${unindexedColumnSql('t.tenant')} = $1
+   from push_configs p join tasks t on t.id = p.task_id and ${preventIndexUseSql('t.tenant')} = $1
    where p.tenant = $1 and (p.task_id, p.id) > ($3::uuid, $4::text) and ${isSealedByOlderKeySql('p.sealed_secrets')}
    order by p.task_id, p.id limit ${page}`,
 )

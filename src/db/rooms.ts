@@ -9,7 +9,7 @@ export type RoomStore = ClosedRooms & {
   readonly note: (change: RoomStatusChange, subject: string | null) => Promise<void>
 }
 
-export function createRoomStore(
+export function createRoomStatusStore(
   database: Database,
   { tenant, connection }: { readonly tenant: string; readonly connection: string },
 ): RoomStore {

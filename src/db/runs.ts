@@ -1,8 +1,8 @@
 // Runs: what runs, who stopped it, and its event log. Runs go by the id of their turn.
 import type { JsonObject } from '../lib/json-value.ts'
-import { auditedActSql } from './audit.ts'
-import { type Db, historyTimeSql, nameStatement, storableJson, unindexedColumnSql } from './client.ts'
-import { withdrawDecidedQuestionsSql } from './questions.ts'
+import { insertActAuditLinesSql } from './audit.ts'
+import { type Db, historyTimeSql, nameStatement, preventIndexUseSql, storableJson } from './client.ts'
+import { cancelOrUpdateDecidedQuestionsSql } from './questions.ts'
 import { isEventVisibleToCallerSql } from './task-snapshot.ts'
 import { controlPrefix, escapedSenderThreadPrefixSql } from './thread-names.ts'
 import type { Hold, NewRunEvent } from './turn-rows.ts'
@@ -167,7 +167,7 @@ const findRunsSql = nameStatement(
 with named as materialized (
   select id from runs where tenant = $2 and run_id = $1 and ($3::text is null or owner = $3)
   union
-  select id from runs where ${unindexedColumnSql('tenant')} = $2 and ($3::text is null or owner = $3) and id = (case when $1 ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then $1 end)::uuid
+  select id from runs where ${preventIndexUseSql('tenant')} = $2 and ($3::text is null or owner = $3) and id = (case when $1 ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then $1 end)::uuid
 )
 select ${lineColumns}, coalesce(r.usage, '{}') as usage, coalesce(r.budgets, '{}') as budgets,
   coalesce(r.summary, '{}') as summary, (select max(seq) from run_events e where e.run_id = r.id) as "lastSeq"
@@ -204,7 +204,7 @@ export const listRunEventsSql = nameStatement(
   'list_run_events',
   `
 select seq, attempt, ${historyTimeSql('created_at')} as "createdAt", event from run_events
-where run_id = (select id from runs where id = $1 and ${unindexedColumnSql('tenant')} = $4) and seq > $2 order by seq limit $3`,
+where run_id = (select id from runs where id = $1 and ${preventIndexUseSql('tenant')} = $4) and seq > $2 order by seq limit $3`,
 )
 
 /**
@@ -215,7 +215,7 @@ export const cancelRunSql = nameStatement(
   'cancel_run',
   `
 with asked as materialized (select id, status, conversation_id, tenant, agent, owner from runs
-  where id = $1 and ${unindexedColumnSql('tenant')} = $3 for update),
+  where id = $1 and ${preventIndexUseSql('tenant')} = $3 for update),
 marked as (
   update runs r set cancel_requested_at = coalesce(r.cancel_requested_at, now()),
     cancelled_by = coalesce(r.cancelled_by, $2)
@@ -230,7 +230,7 @@ withdrawn as (
     action = p.action - 'apply_input'
   from asked a where p.turn_id = a.id and p.status = 'pending' and a.status = 'approval_required' returning p.tenant, p.id, p.turn_id
 ),
-${withdrawDecidedQuestionsSql({ from: 'withdrawn', after: 'withdrawn' }).trimStart()},
+${cancelOrUpdateDecidedQuestionsSql({ from: 'withdrawn', after: 'withdrawn' }).trimStart()},
 dropped as (
   update runtime_tool_requests q set status = 'runtime_tool_timeout', resolver = $2, resolved_at = now(),
     result = '{"cancelled":true}', resume = null, parameters = '{}'
@@ -244,7 +244,7 @@ ended as (
 stopped as (
   select a.*, case when exists (select 1 from marked) then 'stopping' else 'cancelled' end as outcome
   from asked a where exists (select 1 from marked) or exists (select 1 from ended)
-),${auditedActSql({
+),${insertActAuditLinesSql({
     from: 'stopped',
     by: '$2',
     about: 'd.owner',

@@ -29,7 +29,7 @@ export type OperatorMessage = {
   readonly to: SessionRoom['mode']
 }
 
-export async function findSessionRoom(db: Db, sessionId: string): Promise<SessionRoom | undefined> {
+export async function findSessionConversation(db: Db, sessionId: string): Promise<SessionRoom | undefined> {
   return (await db.query<SessionRoom>(findSessionRoomSql, [db.tenant, sessionId]))[0]
 }
 

@@ -4,7 +4,7 @@
 import type { Envelope } from '../contract/gateway-events.ts'
 import type { WorkspaceScope } from '../contract/workspace-scope.ts'
 import type { JsonObject } from '../lib/json-value.ts'
-import { auditedActSql } from './audit.ts'
+import { insertActAuditLinesSql } from './audit.ts'
 import { type Db, nameStatement, type Param } from './client.ts'
 
 /** Whose sessions are meant; what lies outside does not exist for the one who asks. An operator's scope is empty. */
@@ -211,7 +211,7 @@ gone as (
     provider_response_id = null, expires_at = null
   from wanted w where s.id = w.id and not exists (select 1 from lane where "isBusy")
   returning s.id, s.conversation_id, s.tenant, s.connection, s.agent, s.owner
-),${eraseSessionSql({ lines: 'emptied', resolver: `coalesce($2, 'operator')` })},${auditedActSql({
+),${eraseSessionSql({ lines: 'emptied', resolver: `coalesce($2, 'operator')` })},${insertActAuditLinesSql({
     from: 'gone',
     by: '$6',
     about: 'd.owner',

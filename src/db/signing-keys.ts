@@ -3,14 +3,14 @@
 import { GatewayError } from '../lib/errors.ts'
 import type { IdSource } from '../lib/ids.ts'
 import { toHex } from '../lib/index.ts'
-import { auditLinesSql } from './audit.ts'
+import { insertAuditLinesSql } from './audit.ts'
 import { type Database, nameStatement } from './client.ts'
 import type { Seal } from './installations.ts'
 
 export type SigningKey = { readonly id: string; readonly secret: Uint8Array }
 
 /** Keys are rows, so that every replica verifies what another one signed. */
-export type SigningKeys = ReturnType<typeof createSigningKeys>
+export type SigningKeys = ReturnType<typeof createSigningKeyStore>
 
 export type SigningKeyOptions = {
   readonly tenant: string
@@ -29,7 +29,7 @@ export function signingKeySealContext(tenant: string, id: string): string {
   return JSON.stringify([tenant, 'signing-key', id])
 }
 
-export function createSigningKeys(database: Database, { tenant, newId, fillRandom, seal }: SigningKeyOptions) {
+export function createSigningKeyStore(database: Database, { tenant, newId, fillRandom, seal }: SigningKeyOptions) {
   const makeSigningKey = async (): Promise<{ readonly id: string; readonly sealed: string }> => {
     const bytes = new Uint8Array(secretBytes)
     fillRandom(bytes)
@@ -113,7 +113,7 @@ made as (
   select $1, $2::uuid, $3, $4::text from (select count(*) as n from retired) done
   on conflict (tenant) where retired_at is null do nothing
   returning tenant, id
-),${auditLinesSql({
+),${insertAuditLinesSql({
     from: 'made',
     subject: 'null::text',
     columns: { action: "'signing_key.rotate'", outcome: "'done'", actor: '$4::text', object_id: 'd.id::text' },

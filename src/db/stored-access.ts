@@ -18,7 +18,7 @@ export type StoredAccessColumns = {
   readonly rows: string
 }
 
-/** SQL: JSON that `addStoredAccess` spreads over the messages. A linked subject counts together with the person it is linked to. */
+/** SQL: JSON that `attachAccessToMessages` spreads over the messages. A linked subject counts together with the person it is linked to. */
 export function storedAccessSql({ tenant, connection, conversation, rows }: StoredAccessColumns): string {
   // A turn that is open has not told its sender yet: a worker that resumes it must not count that turn as told.
   const door = `turns t where t.conversation_id = ${conversation} and t.kind = 'access_challenge' and t.state not in ('running', 'split')

@@ -1,7 +1,7 @@
 // Statements about suspect turns: turns whose process died under them. A crash is counted by the claim that finds a lane whose
 // holder let its lease run out without a word; a holder that stopped in order has left, and one that was only frozen or cut off
 // takes its crash back.
-import { type Db, historyEntrySql, nameStatement } from './client.ts'
+import { appendHistoryEntrySql, type Db, nameStatement } from './client.ts'
 import type { Hold } from './turn-rows.ts'
 /** Of a lane `l` that is free: it is in the name of a process that did not give it back, and that is not `holder` itself. */
 export const isHolderVanishedSql = (holder: string): string => `coalesce(l.holder <> ${holder}, false)`
@@ -17,7 +17,7 @@ export const crashesOfNext = `coalesce(case when l.turn_id is not null
  * that never began with the turn has no part in it.
  */
 export const countedCrashes = `died as (
-  update turns t set crash_epochs = t.crash_epochs || f.epoch, history = ${historyEntrySql('t', `'what', 'crashed', 'attempt', t.attempt, 'crashes', cardinality(t.crash_epochs) + 1`)}
+  update turns t set crash_epochs = t.crash_epochs || f.epoch, history = ${appendHistoryEntrySql('t', `'what', 'crashed', 'attempt', t.attempt, 'crashes', cardinality(t.crash_epochs) + 1`)}
   from free f where f.vanished and t.id = f.turn_id and t.epoch = f.epoch and t.state = 'running' and f.epoch <> all(t.crash_epochs)
   returning t.id, t.tenant, t.connection, cardinality(t.crash_epochs) as crashes
 ),
@@ -43,7 +43,7 @@ with left_lane as (
 ),
 -- After the lane: a claim in between would count a crash that is not taken back.
 told as (select count(*) from left_lane)
-update turns t set crash_epochs = array_remove(t.crash_epochs, $3::bigint), history = ${historyEntrySql('t', `'what', 'returned'`)}
+update turns t set crash_epochs = array_remove(t.crash_epochs, $3::bigint), history = ${appendHistoryEntrySql('t', `'what', 'returned'`)}
 from told where t.id = $4 and t.tenant = $5 and $3::bigint = any(t.crash_epochs)`,
 )
 

@@ -14,7 +14,7 @@ export type TakeOver = {
 }
 
 /** `pollMs`: how often the database is asked at least. */
-export function createLeaseTakeOver({
+export function createDatabaseGapTracker({
   leaseMs,
   pollMs,
 }: {

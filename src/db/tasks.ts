@@ -3,7 +3,7 @@
 import type { NormalizedResponse, PushConfig, Task, TaskState, TaskWait } from '../contract/index.ts'
 import type { TaskPage, TaskQuery } from '../contract/tasks.ts'
 import type { JsonObject } from '../lib/json-value.ts'
-import { type Database, instantNow, isoTimeSql, nameStatement, rowVersion, unindexedColumnSql } from './client.ts'
+import { type Database, instantNow, isoTimeSql, nameStatement, preventIndexUseSql, rowVersion } from './client.ts'
 import type { Seal } from './installations.ts'
 import { cancelRunSql } from './runs.ts'
 import { isEventVisibleToCallerSql, line, task, taskColumns, taskRecordSql } from './task-snapshot.ts'
@@ -132,7 +132,7 @@ const maxInt = 2_147_483_647
 function createPushConfigStore(database: Database, { tenant, connection, seal }: TaskStoreOptions) {
   const pushSealContext = (taskId: string, id: string): string =>
     JSON.stringify([tenant, connection, 'push', taskId, id])
-  const openPushConfig = async ({ sealed, ...row }: PushRow): Promise<PushConfig> => {
+  const decryptPushConfig = async ({ sealed, ...row }: PushRow): Promise<PushConfig> => {
     const secrets = sealed === null ? {} : JSON.parse(await seal.open(sealed, pushSealContext(row.taskId, row.id)))
     return { ...row, token: secrets.token ?? null, credentials: secrets.credentials ?? null }
   }
@@ -156,13 +156,13 @@ function createPushConfigStore(database: Database, { tenant, connection, seal }:
     async findPush(taskId: string, id: string, owner: TaskOwner): Promise<PushConfig | undefined> {
       if (!uuid.test(taskId)) return undefined
       const [row] = await database.query<PushRow>(findPush, [tenant, connection, taskId, owner, id])
-      return row === undefined ? undefined : openPushConfig(row)
+      return row === undefined ? undefined : decryptPushConfig(row)
     },
     async listPush(taskId: string, owner: TaskOwner): Promise<readonly PushConfig[] | undefined> {
       if (!uuid.test(taskId)) return undefined
       const rows = await database.query<PushRow | { readonly id: null }>(listPush, [tenant, connection, taskId, owner])
       if (rows.length === 0) return undefined
-      return Promise.all(rows.filter((row): row is PushRow => row.id !== null).map(openPushConfig))
+      return Promise.all(rows.filter((row): row is PushRow => row.id !== null).map(decryptPushConfig))
     },
     async removePush(taskId: string, id: string, owner: TaskOwner): Promise<boolean> {
       if (!uuid.test(taskId)) return false
@@ -172,7 +172,7 @@ function createPushConfigStore(database: Database, { tenant, connection, seal }:
     },
     async receiver(taskId: string, id: string): Promise<PushConfig | undefined> {
       const [row] = await database.query<PushRow>(pushToSend, [tenant, taskId, id])
-      return row === undefined ? undefined : openPushConfig(row)
+      return row === undefined ? undefined : decryptPushConfig(row)
     },
     async disablePush(taskId: string, id: string): Promise<void> {
       await database.query(disablePush, [tenant, taskId, id])
@@ -183,7 +183,7 @@ function createPushConfigStore(database: Database, { tenant, connection, seal }:
 // $1 tenant, $2 connection; another owner's task gives no row.
 
 /** $3 id. */
-const byId = `t.id = $3 and ${unindexedColumnSql('t.tenant')} = $1 and ${unindexedColumnSql('t.connection')} = $2`
+const byId = `t.id = $3 and ${preventIndexUseSql('t.tenant')} = $1 and ${preventIndexUseSql('t.connection')} = $2`
 /** $4 owner. */
 const own = `${byId} and t.owner is not distinct from $4::text`
 
@@ -193,7 +193,7 @@ const maxOrder = 2_147_483_647
 export const taskOfMessage = nameStatement(
   'task_of_message',
   `select x.task_id as id from inbox x
-   where x.id = $3 and ${unindexedColumnSql('x.tenant')} = $1 and ${unindexedColumnSql('x.connection')} = $2 and x.task_id is not null`,
+   where x.id = $3 and ${preventIndexUseSql('x.tenant')} = $1 and ${preventIndexUseSql('x.connection')} = $2 and x.task_id is not null`,
 )
 
 /** $1 tenant, $2 connection, $3 inbox id. A turn that has begun has its position; a message without a turn comes after all of them. */
@@ -202,7 +202,7 @@ export const logPositionBefore = nameStatement(
   `
 select w.task_order as "order", e.seq from inbox x left join turns u on u.id = x.turn_id
 join turns w on w.task_id = x.task_id and w.task_order < coalesce(u.task_order, ${maxOrder}) join run_events e on e.run_id = w.id
-where x.id = $3 and ${unindexedColumnSql('x.tenant')} = $1 and ${unindexedColumnSql('x.connection')} = $2
+where x.id = $3 and ${preventIndexUseSql('x.tenant')} = $1 and ${preventIndexUseSql('x.connection')} = $2
 order by w.task_order desc, e.seq desc limit 1`,
 )
 
@@ -317,7 +317,7 @@ from asked a`,
 
 const ownTask = `own as materialized (
   select t.id, t.state, t.state_at from tasks t
-  where t.id = $3 and ${unindexedColumnSql('t.tenant')} = $1 and ${unindexedColumnSql('t.connection')} = $2 and t.owner is not distinct from $4::text for update)`
+  where t.id = $3 and ${preventIndexUseSql('t.tenant')} = $1 and ${preventIndexUseSql('t.connection')} = $2 and t.owner is not distinct from $4::text for update)`
 const columns = 'p.task_id as "taskId", p.id, p.url, p.scheme, p.dialect, p.sealed_secrets as sealed'
 
 /**

@@ -2,7 +2,7 @@
 
 import type { Envelope } from '../contract/gateway-events.ts'
 import { cleanText } from '../lib/clean-text.ts'
-import { type Db, isoTimeSql, nameStatement, storableJson, unindexedColumnSql } from './client.ts'
+import { type Db, isoTimeSql, nameStatement, preventIndexUseSql, storableJson } from './client.ts'
 import { escapedSenderThreadPrefixSql } from './thread-names.ts'
 
 export type ThreadQuery = {
@@ -70,12 +70,12 @@ const waits = `(select json_agg(w) from (
     select a.id::text as id, a.resolver as "decidedBy", ${isoTimeSql('a.resolved_at')} as "decidedAt",
       case when a.status = 'pending' and a.expires_at <= now() then 'expired' when a.status = 'accepted' then 'approved'
         when a.status = 'deleted' then 'withdrawn' else a.status end as state
-    from pending_actions a where a.turn_id = p.turn_id and ${unindexedColumnSql('a.tenant')} = $1
+    from pending_actions a where a.turn_id = p.turn_id and ${preventIndexUseSql('a.tenant')} = $1
     union all
     select r.request_id, r.resolver, ${isoTimeSql('r.resolved_at')},
       case when r.status = 'runtime_tool_completed' then 'completed'
         when r.status = 'runtime_tool_timeout' or r.expires_at <= now() then 'expired' else 'pending' end
-    from runtime_tool_requests r where r.turn_id = p.turn_id and ${unindexedColumnSql('r.tenant')} = $1) w
+    from runtime_tool_requests r where r.turn_id = p.turn_id and ${preventIndexUseSql('r.tenant')} = $1) w
   where p.role = 'assistant')`
 
 /** The same two ways by which a message of theirs finds its conversation: a name they take part under, and one that is theirs alone. */

@@ -77,11 +77,11 @@ export function createTokenStore(database: Database, tenant: string) {
       const capabilities = allowedCapabilities === null ? null : JSON.stringify(allowedCapabilities)
       const what = [tenant, id, hash, label, JSON.stringify(scopes), expiresInMs, principal, agent, capabilities]
       const whose = [clientId, workspace.workspace_type, workspace.workspace_id, createdBy]
-      return (await database.query<Row>(addToken, [...what, ...whose])).map(addTokenPrefix)[0]
+      return (await database.query<Row>(addToken, [...what, ...whose])).map(rowToTokenLine)[0]
     },
     /** Newest first. */
     async list(): Promise<readonly TokenLine[]> {
-      return (await database.query<Row>(listTokens, [tenant])).map(addTokenPrefix)
+      return (await database.query<Row>(listTokens, [tenant])).map(rowToTokenLine)
     },
     /** A token that is valid now; asked of the database every time, so a revocation counts at once everywhere. */
     async find(hash: string): Promise<FoundToken | undefined> {
@@ -100,7 +100,7 @@ export function createTokenStore(database: Database, tenant: string) {
   }
 }
 
-function addTokenPrefix(row: Row): TokenLine {
+function rowToTokenLine(row: Row): TokenLine {
   return { ...row, prefix: tokenPrefix(row.id) }
 }
 

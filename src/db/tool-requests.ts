@@ -1,7 +1,7 @@
 // Requests for tools that a client runs: stored by the commit that ends the paused turn, timed out by its timer; here they are
 // listed and answered, once.
 import type { JsonObject } from '../lib/json-value.ts'
-import { auditedActSql } from './audit.ts'
+import { insertActAuditLinesSql } from './audit.ts'
 import { type Db, isoTimeSql, nameStatement, storableJson } from './client.ts'
 import { resumeSignalSql } from './resume-signal.ts'
 
@@ -172,7 +172,7 @@ with answered as (
   update runtime_tool_requests q set status = $5, result = $6::text::jsonb, resolver = $7, resolved_at = now()
   where ${scope} and ${named} and q.status = 'runtime_tool_pending' and (q.expires_at is null or q.expires_at > now())
   returning q.*
-),${resumeSignalSql({ from: 'answered', kind: 'runtime_tool', name: '$5', owner: 'owner', notify: '$8', where: '$9::boolean' })},${auditedActSql(
+),${resumeSignalSql({ from: 'answered', kind: 'runtime_tool', name: '$5', owner: 'owner', notify: '$8', where: '$9::boolean' })},${insertActAuditLinesSql(
     {
       from: 'answered',
       by: '$7',

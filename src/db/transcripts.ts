@@ -5,7 +5,7 @@ import type { RunLog } from '../contract/channel.ts'
 import type { Envelope } from '../contract/gateway-events.ts'
 import type { Json } from '../lib/json-value.ts'
 import { type Database, type Db, nameStatement, storableJson } from './client.ts'
-import { withdrawDecidedQuestionsSql } from './questions.ts'
+import { cancelOrUpdateDecidedQuestionsSql } from './questions.ts'
 
 // Timers and signals: rows that wake a lane without a message.
 
@@ -65,7 +65,7 @@ queued as (
   group by s.conversation_id order by s.conversation_id
   on conflict (conversation_id) do update set pending = lanes.pending + excluded.pending
   returning 1
-),${withdrawDecidedQuestionsSql({ from: 'expired', after: 'queued' })}
+),${cancelOrUpdateDecidedQuestionsSql({ from: 'expired', after: 'queued' })}
 select count(*)::int as fired, (extract(epoch from now()) * 1000)::float8 as "databaseMs" from fired`,
 )
 

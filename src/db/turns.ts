@@ -90,13 +90,13 @@ export function claimControlTurns(db: Db, limit: number): Promise<readonly HeldL
 /** What waits behind the turn that runs in this lane. */
 export async function listWaitingMessages(db: Db, hold: Hold): Promise<readonly WaitingMessage[]> {
   const [found] = await db.query<Rows>(waitingMessages, [hold.conversationId, windowSize])
-  return found === undefined ? [] : addStoredAccess(takeReadableRows(found.messages), found.access)
+  return found === undefined ? [] : attachAccessToMessages(takeReadableRows(found.messages), found.access)
 }
 
 /** What a turn of this lane was about, also when it has ended. The message of what was erased meanwhile is null. */
 export async function listTurnMessages(db: Db, hold: Hold, turnId: string): Promise<readonly WaitingMessage[]> {
   const [found] = await db.query<Rows>(turnMessages, [hold.conversationId, turnId])
-  return found === undefined ? [] : addStoredAccess(takeReadableRows(found.messages), found.access)
+  return found === undefined ? [] : attachAccessToMessages(takeReadableRows(found.messages), found.access)
 }
 
 /** Takes waiting messages into the running turn, all or none. */
@@ -223,7 +223,7 @@ async function claimTurnLanes(
   return rows.flatMap((row) => {
     if (row.conversationId === null) return []
     const { access, requeued: _, ...lane } = row
-    return [{ ...lane, messages: addStoredAccess(takeReadableRows(lane.messages), access) }]
+    return [{ ...lane, messages: attachAccessToMessages(takeReadableRows(lane.messages), access) }]
   })
 }
 
@@ -265,7 +265,7 @@ function hasNoFullSlots({ agents, connections, pairs }: FullSlots): boolean {
 /** As the statement answers: `told` names who was sent an access challenge within the hour. */
 export type LaneAccess = Omit<StoredAccess, 'told' | 'toldAll'> & { readonly told: readonly (string | null)[] }
 
-export function addStoredAccess<Row extends { readonly message: StoredMessage | null }>(
+export function attachAccessToMessages<Row extends { readonly message: StoredMessage | null }>(
   rows: readonly Row[],
   lane: LaneAccess,
 ): readonly (Row & { readonly access: StoredAccess })[] {
@@ -274,11 +274,11 @@ export function addStoredAccess<Row extends { readonly message: StoredMessage | 
   const isEmpty = grants.length + links.length + pairings.length + told.length === 0
   return rows.map((row) => ({
     ...row,
-    access: isEmpty || row.message === null ? noStoredAccess : selectAccessOfSender(row.message.sender, lane),
+    access: isEmpty || row.message === null ? noStoredAccess : filterAccessBySender(row.message.sender, lane),
   }))
 }
 
-export function selectAccessOfSender(
+export function filterAccessBySender(
   sender: PolicySender,
   { grants, links, pairings, told }: LaneAccess,
 ): StoredAccess {

@@ -1,6 +1,6 @@
 // The daily quota of senders who are not admitted, on connections that any server can send to: counted by all replicas together.
 import type { DayShare } from '../contract/access.ts'
-import { auditLinesSql } from './audit.ts'
+import { insertAuditLinesSql } from './audit.ts'
 import { type Db, nameStatement } from './client.ts'
 
 /**
@@ -75,7 +75,7 @@ refused as (
   returning s.tenant, s.connection, s.kind, s.refused
 ),
 -- The first of a day has its line in the audit log.
-told as (select r.* from refused r where r.refused = $9::bigint),${auditLinesSql({
+told as (select r.* from refused r where r.refused = $9::bigint),${insertAuditLinesSql({
     from: 'told',
     subject: 'null::text',
     columns: {

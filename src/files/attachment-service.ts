@@ -8,7 +8,7 @@ import type { Log } from '../lib/log.ts'
 import type { AttachmentDescriptor, AttachmentHandle, AttachmentService, HandleReader } from './attachment.ts'
 import type { BlobStore } from './blob-store.ts'
 import { listSignedUrlOrigins } from './parse-signed-url.ts'
-import { claimObjectBySignedUrl, handlePath, signDownloadToken, verifyDownloadUrl } from './signed-urls.ts'
+import { findOwnedFileBySignedUrl, handlePath, signDownloadToken, verifyDownloadUrl } from './signed-urls.ts'
 import { keyPrefix, storeFile } from './store-file.ts'
 
 export type AttachmentServiceDeps = {
@@ -66,7 +66,7 @@ export function createAttachmentService(deps: AttachmentServiceDeps): Attachment
   return {
     maxBytes: options.maxBytes,
     store: (file) => slots.run(() => storeFile(intake, file)),
-    claim: (url, by) => claimObjectBySignedUrl(claims, url, by),
+    claim: (url, by) => findOwnedFileBySignedUrl(claims, url, by),
     find: (ids) => attachments.byIds(ids),
     open: async (descriptor, range) => findBlobStore(stores, descriptor).read(descriptor.path, range),
     handle: (descriptor, reader) => createDownloadLink({ ...deps, publicOrigin }, options, descriptor, reader),

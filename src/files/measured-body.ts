@@ -29,7 +29,7 @@ export type MeasuredBody = {
 export type BodyFault = { readonly kind: 'too_large' } | { readonly kind: 'broken'; readonly error: GatewayError }
 
 /** Reads until the type can be told. */
-export async function hashAndMeasureBody(
+export async function wrapBodyForMeasuring(
   body: ReadableStream<Uint8Array>,
   limits: BodyLimits,
   now: () => number,
@@ -73,14 +73,14 @@ export async function hashAndMeasureBody(
   const cancelBody = () => reader.cancel().catch(() => {})
   return {
     head: joinChunks(waiting, sniffBytes),
-    stream: streamRemainingBody(waiting, readNextChunk, cancelBody, () => state.fault),
+    stream: streamBufferedThenRemaining(waiting, readNextChunk, cancelBody, () => state.fault),
     measure: () => ({ size: state.size, sha256: toHex(hash.digest()) }),
     fault: () => state.fault,
     cancel: cancelBody,
   }
 }
 
-function streamRemainingBody(
+function streamBufferedThenRemaining(
   waiting: Uint8Array[],
   next: () => Promise<Uint8Array | undefined>,
   cancel: () => Promise<void>,

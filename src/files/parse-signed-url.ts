@@ -45,7 +45,7 @@ function parseUrlOfKnownOrigin(place: SignedUrlOrigin, url: RawUrl): SignedUrl |
 }
 
 function parseObjectLocation(place: SignedUrlOrigin, { segments }: RawUrl): ParseResult<ObjectLocation> {
-  const rest = place.form === 's3' ? s3KeySegments(place, segments) : segmentsAfterSignEndpoint(segments)
+  const rest = place.form === 's3' ? s3BucketAndKeySegments(place, segments) : segmentsAfterSignEndpoint(segments)
   if (rest === undefined) return { code: 'SU_FORM' }
   const [bucket, ...path] = rest
   if (bucket === undefined || path.length === 0) return { code: 'SU_FORM' }
@@ -53,7 +53,7 @@ function parseObjectLocation(place: SignedUrlOrigin, { segments }: RawUrl): Pars
   return joined.length > maxPathLength ? { code: 'SU_PREFIX' } : { value: { bucket, path: joined } }
 }
 
-function s3KeySegments({ hostBucket }: SignedUrlOrigin, segments: readonly string[]): readonly string[] {
+function s3BucketAndKeySegments({ hostBucket }: SignedUrlOrigin, segments: readonly string[]): readonly string[] {
   return hostBucket === undefined ? segments : [hostBucket, ...segments]
 }
 

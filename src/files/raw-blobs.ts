@@ -6,7 +6,7 @@ import type { AttachmentStore } from '../db/attachments.ts'
 import { GatewayError } from '../lib/errors.ts'
 import { sha256Hex } from '../lib/index.ts'
 import type { AttachmentService } from './attachment.ts'
-import { hashAndMeasureBody } from './measured-body.ts'
+import { wrapBodyForMeasuring } from './measured-body.ts'
 import { type StoreFileDeps, storeMeasuredBody } from './store-file.ts'
 
 export type RawBlobDeps = Omit<StoreFileDeps, 'limits' | 'attachments'> & {
@@ -25,7 +25,7 @@ const origin = 'original'
 
 const mimeType = /^[a-z]{1,20}\/[a-z0-9.+-]{1,80}$/
 
-export function createRawBlobs(deps: RawBlobDeps): RawBlobs {
+export function createRawBlobStore(deps: RawBlobDeps): RawBlobs {
   const { attachments, tenant, connection } = deps
   return {
     nameOf: (id) => rawBlobRef(tenant, connection, id),
@@ -37,7 +37,11 @@ export function createRawBlobs(deps: RawBlobDeps): RawBlobs {
         await attachments.use([ref], { inboxId: null, sessionId: null })
         return ref
       }
-      const body = await hashAndMeasureBody(bytes instanceof Uint8Array ? streamBytes(bytes) : bytes, limits, deps.now)
+      const body = await wrapBodyForMeasuring(
+        bytes instanceof Uint8Array ? streamBytes(bytes) : bytes,
+        limits,
+        deps.now,
+      )
       const owner = { principal: `${origin}:${connection}`, threadId: null }
       const facts = { id: ref, owner, origin: { receivedVia: origin, nativeId: connection } }
       const outcome = await storeMeasuredBody(

@@ -38,7 +38,7 @@ export async function signDownloadToken(
   const key = await keys.current()
   const issuedAt = Math.floor(now() / 1000)
   const jti = crypto.randomUUID()
-  const claims = { url: `${bucket}/${path}`, scope, for: `${kind}:${await hashReader(jti, principal)}` }
+  const claims = { url: `${bucket}/${path}`, scope, for: `${kind}:${await hashPrincipalWithTokenId(jti, principal)}` }
   const token = await new SignJWT(claims)
     .setProtectedHeader({ alg: algorithm, typ: 'JWT', kid: key.id })
     .setSubject(id)
@@ -85,12 +85,12 @@ function readDownloadClaims(payload: JWTPayload, object: string): HandleVerifica
   if (given !== scope) return { code: 'SU_SCOPE' }
   const [kind, mark] = String(reader).split(':')
   if (url !== object || (kind !== 'person' && kind !== 'agent')) return { code: 'SU_TOKEN_MISMATCH' }
-  const isDownloadReader = async (principal: string) => (await hashReader(jti, principal)) === mark
+  const isDownloadReader = async (principal: string) => (await hashPrincipalWithTokenId(jti, principal)) === mark
   return { claims: { attachmentId: sub, reader: kind, isFor: isDownloadReader } }
 }
 
 /** URLs travel: the reader stands in them as a mark that is different every time, not by name. */
-async function hashReader(jti: string, principal: string): Promise<string> {
+async function hashPrincipalWithTokenId(jti: string, principal: string): Promise<string> {
   return (await sha256Hex(`${jti}\n${principal}`)).slice(0, 32)
 }
 
@@ -139,7 +139,11 @@ export type ClaimDeps = HandleTokenDeps & {
   readonly places: readonly SignedUrlOrigin[]
 }
 
-export async function claimObjectBySignedUrl(deps: ClaimDeps, raw: string, by: AttachmentOwner): Promise<ClaimOutcome> {
+export async function findOwnedFileBySignedUrl(
+  deps: ClaimDeps,
+  raw: string,
+  by: AttachmentOwner,
+): Promise<ClaimOutcome> {
   const parsed = parseSignedUrl(raw, deps.places)
   if (parsed.kind === 'refused') return parsed
   if (await isTokenForged(deps, parsed)) return rejectFile('SU_TOKEN_MALFORMED')

@@ -7,7 +7,7 @@ import type { IdSource } from '../lib/ids.ts'
 import type { Log } from '../lib/log.ts'
 import { type FileRejection, type IncomingFile, rejectFile, type StoreOutcome } from './attachment.ts'
 import type { BlobStore } from './blob-store.ts'
-import { type BodyLimits, hashAndMeasureBody, type MeasuredBody } from './measured-body.ts'
+import { type BodyLimits, type MeasuredBody, wrapBodyForMeasuring } from './measured-body.ts'
 import { servedContentType } from './serve-file.ts'
 import { sniffType } from './sniff-type.ts'
 
@@ -37,7 +37,7 @@ export async function storeFile(deps: StoreFileDeps, file: IncomingFile): Promis
       return { kind: 'stored', descriptor: known }
     }
   }
-  const body = await hashAndMeasureBody(file.body, deps.limits, deps.now)
+  const body = await wrapBodyForMeasuring(file.body, deps.limits, deps.now)
   const mimeType = refineSniffedType(file.declaredMime, sniffType(body.head).mimeType)
   const refusal = findUploadRejection(deps, body, file.declaredMime, mimeType)
   if (refusal !== undefined) {

@@ -9,7 +9,7 @@ import { type Meter, noMeter } from '../contract/metrics.ts'
 import type { Database, Db, Failpoint, WakingWork } from '../db/client.ts'
 import { type AcceptDrafts, storeInboxDrafts } from '../db/inbox.ts'
 import { createJournalStore } from '../db/journal.ts'
-import { createLeaseTakeOver } from '../db/take-over.ts'
+import { createDatabaseGapTracker } from '../db/take-over.ts'
 import { createTranscriptStore } from '../db/transcripts.ts'
 import { renewLanes } from '../db/turns.ts'
 import { createGateway, type Gateway } from '../gateway.ts'
@@ -18,7 +18,7 @@ import { decideConsent } from '../identity/consent.ts'
 import type { IssuerCache } from '../identity/issuers/issuer-client.ts'
 import { createCapabilityCheck, createEvidenceResolver } from '../identity/principals.ts'
 import { type Committer, createGroupCommit } from '../inbound/group-commit.ts'
-import { describeError, GatewayError } from '../lib/errors.ts'
+import { GatewayError, toRedactedErrorRecord } from '../lib/errors.ts'
 import { createUuidV7Source } from '../lib/ids.ts'
 import { createUnpinnedFetch, sha256Hex } from '../lib/index.ts'
 import { errorLogFields, type Log } from '../lib/log.ts'
@@ -133,7 +133,7 @@ export function assembleGateway(config: Config, database: Database, runtime: Run
     tenant,
     holder: runtime.holder ?? newId(),
     leaseMs: turnPolicy.leaseMs,
-    takeOver: createLeaseTakeOver(turnPolicy),
+    takeOver: createDatabaseGapTracker(turnPolicy),
     newId,
   }
   const keepers = createLeaseAndResultKeepers(runtime, db, turnPolicy)
@@ -289,7 +289,11 @@ function createSafeObserver(observer: Observer | undefined, log: Log): Observer 
   return (event) => {
     const logObserverFailure = (error: unknown): void => {
       const origin = { hook: event.type, connection: event.connection }
-      log.warn('observer_failed', { ...origin, ...errorLogFields(error, 'observer_failed') }, describeError(error))
+      log.warn(
+        'observer_failed',
+        { ...origin, ...errorLogFields(error, 'observer_failed') },
+        toRedactedErrorRecord(error),
+      )
     }
     try {
       // An observer may turn out to be asynchronous; its failures come later and matter as little.

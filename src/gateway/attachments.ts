@@ -6,13 +6,13 @@ import type { RawBlobs } from '../contract/channel.ts'
 import type { FileSource } from '../contract/index.ts'
 import { createAttachmentStore } from '../db/attachments.ts'
 import type { Database } from '../db/client.ts'
-import { createSigningKeys } from '../db/signing-keys.ts'
+import { createSigningKeyStore } from '../db/signing-keys.ts'
 import type { AttachmentDescriptor, AttachmentService } from '../files/attachment.ts'
 import { createAttachmentService } from '../files/attachment-service.ts'
 import type { BlobStore } from '../files/blob-store.ts'
 import { createS3Store } from '../files/drivers/s3.ts'
 import { createSupabaseStore } from '../files/drivers/supabase.ts'
-import { createRawBlobs } from '../files/raw-blobs.ts'
+import { createRawBlobStore } from '../files/raw-blobs.ts'
 import { serveFile } from '../files/serve-file.ts'
 import { GatewayError, isGatewayError } from '../lib/errors.ts'
 import type { IdSource } from '../lib/ids.ts'
@@ -55,7 +55,7 @@ export function createAttachmentServices(config: Config, database: Database, dep
   const { maxBytes, uploadsInFlight, handleSeconds, orphanHours, handles } = config.attachments
   const attachments = createAttachmentStore(database, tenant)
   const seal = createSeal(deps.sealKeys ?? (async () => config.sealKeys.map(sealKeyBytes)))
-  const keys = createSigningKeys(database, { ...deps, tenant, seal })
+  const keys = createSigningKeyStore(database, { ...deps, tenant, seal })
   const service = createAttachmentService({
     ...deps,
     tenant,
@@ -84,7 +84,7 @@ export function createAttachmentServices(config: Config, database: Database, dep
       rawBlobsOf:
         deps.files &&
         ((connection) =>
-          createRawBlobs({ ...deps, attachments, blobs: stores[0], open: service.open, tenant, connection })),
+          createRawBlobStore({ ...deps, attachments, blobs: stores[0], open: service.open, tenant, connection })),
     },
   }
 }

@@ -5,11 +5,11 @@ import type { Config } from '../config.ts'
 import type { AgentSkill, Hmac, Mailer, Offload } from '../contract/channel.ts'
 import type { AgentProfile, CallerVerifier, ChannelDeps } from '../contract/index.ts'
 import type { Database } from '../db/client.ts'
-import { createInstallations, type Seal } from '../db/installations.ts'
+import { createInstallationStore, type Seal } from '../db/installations.ts'
 import { createKnownSenderLookup } from '../db/known-people.ts'
 import { createOwnKeyStore } from '../db/own-keys.ts'
-import { createRecords } from '../db/records.ts'
-import { createRoomStore } from '../db/rooms.ts'
+import { createRecordStore } from '../db/records.ts'
+import { createRoomStatusStore } from '../db/rooms.ts'
 import { createTaskStore } from '../db/tasks.ts'
 import { createTokenStore, createUsedTokenStore } from '../db/tokens.ts'
 import { createRunLog } from '../db/transcripts.ts'
@@ -19,7 +19,7 @@ import { createExternalTokenVerifier, type ExternalTokenVerifier } from '../iden
 import { createIssuerCache, type IssuerCache } from '../identity/issuers/issuer-client.ts'
 import { hasTokenIssuers, protectedResourceMetadataUrl } from '../identity/issuers/token-issuers.ts'
 import { GatewayError } from '../lib/errors.ts'
-import { createUnpinnedFetch, equalInConstantTime, sha256Hex, webHmac } from '../lib/index.ts'
+import { createUnpinnedFetch, createWebHmac, equalInConstantTime, sha256Hex } from '../lib/index.ts'
 import type { Log } from '../lib/log.ts'
 import type { SafeFetch } from '../lib/safe-fetch-port.ts'
 import type { Secret } from '../lib/secret.ts'
@@ -73,14 +73,14 @@ function createConnection(
   parts: ConnectionDeps & { readonly seal: Seal; readonly callers: CallerVerifier; readonly maxCallMs: number },
 ): GatewayConnection {
   const connection = { tenant: config.tenant, id: each.id, agent: each.agent, domain: config.domain }
-  const { fetch, now, hmac = webHmac(), files, guardedFetch = createUnpinnedFetch(fetch), callers } = parts
+  const { fetch, now, hmac = createWebHmac(), files, guardedFetch = createUnpinnedFetch(fetch), callers } = parts
   const runLog = createRunLog(database)
   const key = `${each.channel.channel}/${each.id}`
   const { tenant } = config
   const own = { tenant, connection: key, agent: each.agent, seal: parts.seal }
-  const installations = createInstallations(database, own)
+  const installations = createInstallationStore(database, own)
   const ownKeys = createOwnKeyStore(database, own)
-  const closedRooms = createRoomStore(database, { tenant, connection: key })
+  const closedRooms = createRoomStatusStore(database, { tenant, connection: key })
   const store = createTaskStore(database, { tenant, connection: key, seal: parts.seal })
   const tasks = createTaskService({ ...parts, store })
   const rawBlobs = parts.rawBlobsOf?.(key)
@@ -97,7 +97,7 @@ function createConnection(
     tasks,
     ttlStore: createTtlStore(database, { tenant, connection: key, seal: parts.seal }),
     knownPeople: createKnownSenderLookup(database, { tenant, connection: key }),
-    records: createRecords(database, { tenant, connection: key }),
+    records: createRecordStore(database, { tenant, connection: key }),
     newId: parts.newId,
     maxCallMs: parts.maxCallMs,
     agents: () => agentProfilesForConnection(config, each),

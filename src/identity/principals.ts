@@ -68,10 +68,10 @@ export function createPrincipal(facts: PrincipalFacts, extraSources: readonly st
   const parsed = principalSchema.safeParse({ ...emptyPrincipal, ...facts })
   if (!parsed.success) {
     const issue = parsed.error.issues[0]
-    throw invalidPrincipal(issue?.path.join('.') ?? '', issue?.message ?? 'is invalid')
+    throw invalidPrincipalError(issue?.path.join('.') ?? '', issue?.message ?? 'is invalid')
   }
   if (![...authSources, ...extraSources].includes(parsed.data.auth_source)) {
-    throw invalidPrincipal('auth_source', `must be one of ${[...authSources, ...extraSources].join(', ')}`)
+    throw invalidPrincipalError('auth_source', `must be one of ${[...authSources, ...extraSources].join(', ')}`)
   }
   // A copy of its own all the way down: a caller that keeps a reference to the facts cannot change who is acting.
   return deepFrozenCopy(parsed.data)
@@ -108,7 +108,7 @@ export function loggablePrincipalFields(principal: ExecutionPrincipal): Fields {
   }
 }
 
-function invalidPrincipal(field: string, reason: string): GatewayError {
+function invalidPrincipalError(field: string, reason: string): GatewayError {
   return new GatewayError('bad_request', `invalid_agent_execution_principal: ${field || 'principal'} ${reason}`)
 }
 

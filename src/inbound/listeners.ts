@@ -41,13 +41,13 @@ export function runListeners(deps: ListenersDeps): RunningListeners {
   const states = new Map<string, ListenerState>()
   const tried = Promise.withResolvers<void>()
   const listening = deps.connections.filter((at) => at.adapter.ingress?.listen !== undefined)
-  const reportListener = (at: GatewayConnection, state: ListenerState): void => {
+  const recordListenerState = (at: GatewayConnection, state: ListenerState): void => {
     states.set(at.key, state)
     if (states.size === listening.length) tried.resolve()
   }
   if (listening.length === 0) tried.resolve()
   const running = listening.map((at) =>
-    runListener(deps, at, { stop: stopping.signal, report: (state) => reportListener(at, state) }),
+    runListener(deps, at, { stop: stopping.signal, report: (state) => recordListenerState(at, state) }),
   )
   return {
     states: () => [...states.values()],

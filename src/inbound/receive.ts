@@ -47,7 +47,7 @@ export async function verifyAndStoreRequest(
 ): Promise<ReceiveResult> {
   const entry = startRequestTrace(deps, request.headers['traceparent'])
   try {
-    return await verifyRequest(deps, at, request, { entry, isPulled })
+    return await verifyRequestAndStoreOutcome(deps, at, request, { entry, isPulled })
   } catch (error) {
     reportAcceptFailure(deps, at, entry, error)
     throw error
@@ -114,7 +114,7 @@ function reportUnprovenQuotaSpent(
   return { ...spent, trace }
 }
 
-async function verifyRequest(
+async function verifyRequestAndStoreOutcome(
   deps: ReceiveDeps,
   at: GatewayConnection,
   request: RawRequest,

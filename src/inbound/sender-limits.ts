@@ -142,7 +142,7 @@ async function classifyMessageSender(
   given: InboundMessage,
   bytes: number,
 ): Promise<SenderStanding> {
-  const event = given.forwarded === undefined ? given : await admitForwardedOfMessage(deps, given)
+  const event = given.forwarded === undefined ? given : await addVerifiedForwardedEvidence(deps, given)
   const { sender } = event.message
   const context = senderAccessContext(deps, at, event)
   const first = await deps.access.decide(sender, context)
@@ -312,7 +312,10 @@ type ForwardedDeps = {
 }
 
 /** What is believed joins what the adapter proved itself; of the rest the codes stay, for operators who ask why. */
-export async function admitForwardedOfMessage(deps: ForwardedDeps, event: InboundMessage): Promise<InboundMessage> {
+export async function addVerifiedForwardedEvidence(
+  deps: ForwardedDeps,
+  event: InboundMessage,
+): Promise<InboundMessage> {
   const { forwarded, relay, ...rest } = event
   if (forwarded === undefined) return event
   const { message } = rest

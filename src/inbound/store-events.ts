@@ -16,7 +16,7 @@ import { type ValidationScope, validateMessage } from '../contract/validate-mess
 import type { InboxDraft } from '../db/inbox-row.ts'
 import { areRecordChangesStorable, hasRecordChanges } from '../db/records.ts'
 import type { IdSource } from '../lib/ids.ts'
-import { newTraceId, parseTraceparent } from '../lib/ids.ts'
+import { newTraceId, readTraceIdFromTraceparent } from '../lib/ids.ts'
 import type { JsonObject } from '../lib/json-value.ts'
 import type { Log } from '../lib/log.ts'
 import type { PresenceService } from '../outbound/presence.ts'
@@ -34,7 +34,7 @@ import {
 } from './accept.ts'
 import type { ReceiveServices } from './receive-services.ts'
 import { routeToAgent } from './route-to-agent.ts'
-import { admitForwardedOfMessage, type JudgedMessage } from './sender-limits.ts'
+import { addVerifiedForwardedEvidence, type JudgedMessage } from './sender-limits.ts'
 import { maxStrangerBytes } from './stored-copy.ts'
 
 /** What came in one inbound event is stored in one commit, all of it or nothing. */
@@ -55,7 +55,7 @@ export async function storeEvents(
         : prepareMessage(
             deps,
             at,
-            event.forwarded === undefined ? event : await admitForwardedOfMessage(deps, event),
+            event.forwarded === undefined ? event : await addVerifiedForwardedEvidence(deps, event),
             context,
           )
     prepared.push(each)
@@ -112,11 +112,11 @@ async function prepareIgnoredEvent(
       onStored: (stored) => announceStoredIgnoredEvent(deps, at, event, stored),
     }
   }
-  const reportIgnoredStored = (): void => {
+  const countNoiseAndShowStarters = (): void => {
     deps.meter.received(at.key, 'ignored', reason)
     showStartersInOpenedThread(deps, at, event.opened)
   }
-  return { ...reported, draft: undefined, onStored: reportIgnoredStored }
+  return { ...reported, draft: undefined, onStored: countNoiseAndShowStarters }
 }
 
 /** Half of what it asks for is not done: it is kept as dead, for a release that can. */
@@ -193,7 +193,7 @@ export function startRequestTrace(
   deps: { readonly newId: IdSource; readonly monotonicMs: () => number },
   traceparent: string | undefined,
 ): RequestTrace {
-  return { trace: parseTraceparent(traceparent) ?? newTraceId(deps), startedAt: deps.monotonicMs() }
+  return { trace: readTraceIdFromTraceparent(traceparent) ?? newTraceId(deps), startedAt: deps.monotonicMs() }
 }
 
 export function createAcceptContext(at: GatewayConnection, { trace }: RequestTrace): AcceptContext {

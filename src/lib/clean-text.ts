@@ -9,14 +9,14 @@ const marks = /(?:(?!\u034f)\p{M}){30}(?=\p{M})(?!\u034f)/gu
 export function cleanText(text: string): string {
   // Most text and every field name is plain, and plain text is clean.
   if (plainAscii.test(text)) return text
-  return limitCombiningMarks(text.replaceAll('\u0000', '').toWellFormed()).normalize('NFC')
+  return insertJoinerInLongMarkRuns(text.replaceAll('\u0000', '').toWellFormed()).normalize('NFC')
 }
 
 /**
  * The stream-safe form (UAX #15, 13): no letter has more than 30 marks. Marks are put into their order by a sort whose work is the square of how many
  * stand together: 128 KB of them kept the event loop for two seconds.
  */
-function limitCombiningMarks(text: string): string {
+function insertJoinerInLongMarkRuns(text: string): string {
   return text.replace(marks, '$&\u034f')
 }
 

@@ -38,7 +38,7 @@ export async function verifyHmacSha256(
 }
 
 /** HMAC on WebCrypto; imported keys are kept, because importing costs as much as signing. */
-export function webHmac(): Hmac {
+export function createWebHmac(): Hmac {
   const keys = new LruMap<string, Promise<CryptoKey>>(maxCachedKeys)
   const importHmacKey = (secret: string): Promise<CryptoKey> => {
     const known = keys.get(secret)

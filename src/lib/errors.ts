@@ -121,7 +121,7 @@ const maxFrame = 240
 const className = /^[A-Za-z_$][\w$.]{0,59}$/
 const codeForm = /^[\w.:-]{1,80}$/
 
-export function describeError(error: unknown, hide: readonly string[] = []): ThrownError {
+export function toRedactedErrorRecord(error: unknown, hide: readonly string[] = []): ThrownError {
   const chain = listCauses(error).map((each) => readThrownError(each, hide))
   for (const bound of bounds) {
     const [first, ...causes] = chain.map((each) => truncateError(each, bound))

@@ -34,7 +34,7 @@ const version00 = /^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/
 const laterVersion = /^(?!00|ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(?:-.*)?$/
 
 /** Undefined for a header that is missing or not valid. */
-export function parseTraceparent(traceparent: string | undefined): string | undefined {
+export function readTraceIdFromTraceparent(traceparent: string | undefined): string | undefined {
   if (traceparent === undefined || traceparent.length > 256) return undefined
   const [, trace = '', parent = ''] = version00.exec(traceparent) ?? laterVersion.exec(traceparent) ?? []
   return /[1-9a-f]/.test(trace) && /[1-9a-f]/.test(parent) ? trace : undefined

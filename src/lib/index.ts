@@ -14,6 +14,7 @@ export type {
 export {
   assertDigest,
   checkClockSkew,
+  createWebHmac,
   equalInConstantTime,
   importEd25519Key,
   importPublicKey,
@@ -22,7 +23,6 @@ export {
   sha256OfJson,
   verifyHmacSha256,
   verifyWithKey,
-  webHmac,
 } from './crypto.ts'
 export { errorCode, GatewayError, isGatewayError } from './errors.ts'
 export { importOnNode } from './import-on-node.ts'
@@ -41,7 +41,7 @@ export {
   ownField,
   parseBoundedJson,
   parseJson,
-  readWire,
+  readByWireRule,
   sortedJson,
   stableStringify,
   textList,
@@ -66,7 +66,7 @@ export {
 } from './json.ts'
 export type { Fields, Json, JsonObject } from './json-value.ts'
 export type { Log } from './log.ts'
-export { readOwnDocument } from './public-url-document.ts'
+export { fetchOwnPublicDocument } from './public-url-document.ts'
 export { createRateLimiter, type RateLimiter } from './rate-limiter.ts'
 export { readBody, readStream } from './read-body.ts'
 export type { Dial, DialRequest, SafeFetchDeps, TargetCheck, TargetRules } from './safe-fetch.ts'

@@ -215,8 +215,8 @@ type Read<S extends WireRules> = {
 } & { [K in keyof S as MayLack<S, K>]?: Reading<S[K]> | undefined }
 
 /** The value as its rule reads it, or `misfit`. */
-export function readWire<T>(rule: WireRule<T>, value: unknown): T | Misfit
-export function readWire(rule: Rule, value: unknown): unknown {
+export function readByWireRule<T>(rule: WireRule<T>, value: unknown): T | Misfit
+export function readByWireRule(rule: Rule, value: unknown): unknown {
   switch (rule.kind) {
     case 'anything':
       return value
@@ -233,11 +233,11 @@ export function readWire(rule: Rule, value: unknown): unknown {
       return Number.isSafeInteger(value) && Number(value) >= rule.min && Number(value) <= rule.max ? value : misfit
     case 'optional': {
       if (value === undefined || (rule.isNullable && value === null)) return rule.fallback
-      const item = readWire(rule.rule, value)
+      const item = readByWireRule(rule.rule, value)
       return item === misfit && rule.isLenient ? undefined : item
     }
     case 'mapped': {
-      const item = readWire(rule.rule, value)
+      const item = readByWireRule(rule.rule, value)
       // What came out of the rule is what the change takes.
       return item === misfit ? misfit : rule.change(item as never)
     }
@@ -245,7 +245,7 @@ export function readWire(rule: Rule, value: unknown): unknown {
       if (!Array.isArray(value) || value.length > rule.max) return misfit
       const items: unknown[] = []
       for (const each of value) {
-        const item = readWire(rule.item, each)
+        const item = readByWireRule(rule.item, each)
         if (item === misfit) return misfit
         items.push(item)
       }
@@ -258,7 +258,7 @@ export function readWire(rule: Rule, value: unknown): unknown {
         const given = value[name]
         // Most of what may be left out is.
         if (given === undefined && field.kind === 'optional' && field.fallback === undefined) continue
-        const item = readWire(field, given)
+        const item = readByWireRule(field, given)
         if (item === misfit) return misfit
         if (item !== undefined || given !== undefined) fields[name] = item
       }

@@ -1,7 +1,7 @@
 // Fetches a document of this gateway at its public URL the way others do: bounded, and reported in our own words.
 
 import { type ProbeProblem, wrongAnswerProblem } from '../contract/index.ts'
-import { unreachableAddress } from '../contract/probe.ts'
+import { unreachableAddressProblem } from '../contract/probe.ts'
 import { parseBoundedJson } from './json.ts'
 import type { Fields } from './json-value.ts'
 import { readStream } from './read-body.ts'
@@ -20,7 +20,7 @@ const timeoutMs = 5_000
 const maxBytes = 1024 * 1024
 
 /** For addresses that the operator wrote down. No redirect is followed; what stands after a question mark is not shown. */
-export async function readOwnDocument(
+export async function fetchOwnPublicDocument(
   fetch: typeof globalThis.fetch,
   url: string,
   { headers, signal }: OwnDocumentRequest,
@@ -42,7 +42,7 @@ export async function readOwnDocument(
       : { kind: 'problem', problem: wrongAnswerProblem(`${shown} answered with something else`) }
   } catch (error) {
     const why = late.aborted || signal.aborted ? 'no answer' : networkErrorCode(error)
-    return { kind: 'problem', problem: unreachableAddress(`${shown} cannot be reached (${why})`) }
+    return { kind: 'problem', problem: unreachableAddressProblem(`${shown} cannot be reached (${why})`) }
   }
 }
 

@@ -21,7 +21,8 @@ function takeTextPiece(rest: string, open: Fence | undefined, limit: number): St
   const { cut, fence } = findCutAndTornFence(rest, open, limit, limit - prefix.length)
   const taken = start(rest.slice(0, cut))
   const after = rest.slice(cut)
-  if (fence === undefined) return { piece: prefix + taken.trimEnd(), rest: withoutLeadingSpace(after), fence }
+  if (fence === undefined)
+    return { piece: prefix + taken.trimEnd(), rest: trimBlankLinesElseLeadingSpace(after), fence }
   const body = taken.endsWith('\n') ? taken.slice(0, -1) : taken
   return dropClosingFenceLine(
     `${prefix}${body}\n${fence.marker}`,
@@ -69,7 +70,7 @@ function trimLeadingBlankLines(text: string): string {
   return text.slice(text.lastIndexOf('\n', lead) + 1)
 }
 
-function withoutLeadingSpace(text: string): string {
+function trimBlankLinesElseLeadingSpace(text: string): string {
   const trimmed = trimLeadingBlankLines(text)
   return trimmed.length < text.length ? trimmed : text.trimStart()
 }

@@ -128,7 +128,7 @@ function breakUpBlock(block: Block): Taken {
 
 function breakUpParagraph({ children }: Paragraph): Taken {
   if (children.some((node) => node.type !== 'text' && node.type !== 'break')) {
-    return { head: [], rest: [{ type: 'paragraph', children: children.flatMap(splitIntoWords) }] }
+    return { head: [], rest: [{ type: 'paragraph', children: children.flatMap(stripInlineMarks) }] }
   }
   const { text } = readInlineTextAndSpans(children, 64)
   const cut = graphemeBoundary(text, 1)
@@ -139,7 +139,7 @@ function breakUpParagraph({ children }: Paragraph): Taken {
   }
 }
 
-function splitIntoWords(node: Inline): readonly Inline[] {
+function stripInlineMarks(node: Inline): readonly Inline[] {
   switch (node.type) {
     case 'text':
     case 'break':
@@ -151,14 +151,14 @@ function splitIntoWords(node: Inline): readonly Inline[] {
     case 'link': {
       const isShown = readInlineTextAndSpans(node.children, node.url.length).text === node.url
       return [
-        ...node.children.flatMap(splitIntoWords),
+        ...node.children.flatMap(stripInlineMarks),
         ...(isShown ? [] : [{ type: 'text', value: ` (${node.url})` } as const]),
       ]
     }
     case 'strong':
     case 'emphasis':
     case 'delete':
-      return node.children.flatMap(splitIntoWords)
+      return node.children.flatMap(stripInlineMarks)
     default:
       return node satisfies never
   }

@@ -51,7 +51,7 @@ function addToken(token: Token, builder: InlineBuilder, building: Building): voi
   else if (token.type === 'code_inline') builder.node({ type: 'inlineCode', value: token.content })
   else if (token.type === 'note_name')
     builder.words(`[${getOrAssignFootnoteNumber(building.notes, footnoteLabel(token))}]`)
-  else if (token.type === 'image') addImage(token, builder, building)
+  else if (token.type === 'image') addImageAsLink(token, builder, building)
   else if (token.type === 'link_open') {
     building.used.add(footnoteLabel(token))
     builder.open('link', String(token.attrGet('href') ?? ''))
@@ -59,7 +59,7 @@ function addToken(token: Token, builder: InlineBuilder, building: Building): voi
 }
 
 /** No channel fetches a picture because a model named it: it is a link with its description. */
-function addImage(token: Token, builder: InlineBuilder, { used }: Building): void {
+function addImageAsLink(token: Token, builder: InlineBuilder, { used }: Building): void {
   used.add(footnoteLabel(token))
   const url = String(token.attrGet('src') ?? '')
   const label = stripControlCharacters(tokensToText(token.children ?? [])).trim()

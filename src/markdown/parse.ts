@@ -46,7 +46,7 @@ export function parseMarkdown(text: string, options: MarkdownOptions = {}): Root
     children: [
       ...children,
       ...footnotesToParagraphs(notes, building),
-      ...listUnusedDefinitions(definitions, clean, building),
+      ...unusedDefinitionsToParagraphs(definitions, clean, building),
     ],
   }
 }
@@ -75,7 +75,11 @@ function prependText(lead: string, children: readonly Inline[]): readonly Inline
 const written = /^[\s>]*\[((?:[^\\[\]]|\\.)*)\]:\s*<?([^\s>]*)/
 
 /** An address that no link uses is shown: it was written to be read. */
-function listUnusedDefinitions(definitions: readonly Definition[], text: string, { used }: Building): readonly Block[] {
+function unusedDefinitionsToParagraphs(
+  definitions: readonly Definition[],
+  text: string,
+  { used }: Building,
+): readonly Block[] {
   const left = definitions.filter(({ label }) => !used.has(label))
   if (left.length === 0) return []
   const lines = text.split('\n')
@@ -147,7 +151,7 @@ export function readBlocks(tokens: readonly Token[], building: Building, sink: B
       if (frame !== undefined) frame.inline = inline
     } else if (token.type === 'reference_definition')
       sink.definition({ label: footnoteLabel(token), line: token.map?.[0] ?? 0 })
-    else if (isTablePartToken(token)) readCell(token, frames.at(-1))
+    else if (isTablePartToken(token)) addTablePartToFrame(token, frames.at(-1))
     else if (token.nesting > 0) frames.push(openFrame(token))
     else if (token.nesting < 0) {
       const frame = frames.pop()
@@ -166,7 +170,7 @@ function isTablePartToken({ tag }: Token): boolean {
   return tag === 'td' || tag === 'th' || tag === 'tr' || tag === 'thead' || tag === 'tbody'
 }
 
-function readCell(token: Token, table: Frame | undefined): void {
+function addTablePartToFrame(token: Token, table: Frame | undefined): void {
   if (table === undefined) return
   if (token.type === 'th_open') table.align.push(cellAlignment(token))
   if (token.type === 'th_close' || token.type === 'td_close') {

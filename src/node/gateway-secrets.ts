@@ -24,17 +24,17 @@ export function createGatewaySecretService(
   rotateHandles: (actor: string) => Promise<void>,
 ): SecretService {
   const seal = createSeal(() => readOrCreateSealKeys(sealKeys, dataDir))
-  const fileModifiedAt = (path: string) => async (): Promise<string | null> =>
+  const createFileTimeReader = (path: string) => async (): Promise<string | null> =>
     (await stat(path).catch(() => undefined))?.mtime.toISOString() ?? null
   return createSecretService({
     sealingKey: {
       isConfigured: sealKeys.length > 0,
-      since: fileModifiedAt(sealKeyPath(dataDir)),
+      since: createFileTimeReader(sealKeyPath(dataDir)),
       add: () => addSealKey(dataDir),
     },
     adminToken: {
       isConfigured: adminToken !== undefined,
-      since: fileModifiedAt(join(dataDir, 'admin-token')),
+      since: createFileTimeReader(join(dataDir, 'admin-token')),
       replace: () => replaceAdminToken(dataDir),
     },
     fileHandles: {
@@ -54,7 +54,7 @@ export function createGatewaySecretService(
 
 export type AdminToken = { readonly token: Secret; readonly isNew: boolean }
 
-export async function readAdminToken(configured: Secret | undefined, dataDir: string): Promise<AdminToken> {
+export async function readOrCreateAdminToken(configured: Secret | undefined, dataDir: string): Promise<AdminToken> {
   if (configured !== undefined) return { token: configured, isNew: false }
   const stored = await readStoredAdminToken(dataDir)
   if (stored !== undefined) return { token: stored, isNew: false }

@@ -60,7 +60,7 @@ export function createNodeIngress(
         reportWithinMs,
         probed: gateway.connections.map(({ key, adapter }) => ({
           key,
-          probe: probeAfterListenerOpened(adapter, opened),
+          probe: wrapProbeToAwaitListener(adapter, opened),
         })),
         seenHere: (connection) => sourceAndListenerProblems(connection, sources.states(), listeners.states()),
         async lastInboundAt(connection) {
@@ -99,7 +99,7 @@ export function createNodeIngress(
   }
 }
 
-function probeAfterListenerOpened(adapter: Adapter, opened: Promise<void>): Adapter['probe'] {
+function wrapProbeToAwaitListener(adapter: Adapter, opened: Promise<void>): Adapter['probe'] {
   const probe = adapter.probe?.bind(adapter)
   if (probe === undefined || adapter.ingress?.listen === undefined) return probe
   return async (request) => {

@@ -1,7 +1,7 @@
 // The log on Node: pino behind our own three methods, nothing in it but known facts. One JSON object per line for programs,
 // words where a person looks at a terminal.
 import pino from 'pino'
-import { describeError, formatThrownError, type ThrownError } from '../lib/errors.ts'
+import { formatThrownError, type ThrownError, toRedactedErrorRecord } from '../lib/errors.ts'
 import { errorLogFields, type Log, type LogFields, sanitizeLogFields } from '../lib/log.ts'
 
 /** How much is said of an exception: class, code and place, or its message and stack too. */
@@ -24,7 +24,7 @@ export function createNodeLog(level: string, destination?: pino.DestinationStrea
     messageKey: 'event',
     timestamp: pino.stdTimeFunctions.isoTime,
     // A log is read in a terminal too; the escapes parse to the same values.
-    hooks: { streamWrite: printableJson },
+    hooks: { streamWrite: escapeInvisibleInJson },
     formatters: { level: (label) => ({ level: label }) },
   }
   const target = destination ?? (process.stdout.isTTY ? createTextLogStream(process.stdout) : undefined)
@@ -65,20 +65,20 @@ const invisibleButLines = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_I
 
 /** Values from outside in a line of ours: nothing in them may move the cursor, forge a line or hide. */
 export function printableLine(text: string): string {
-  return text.replace(/[\n\r\t]+/g, ' ').replace(invisible, escapeInvisible)
+  return text.replace(/[\n\r\t]+/g, ' ').replace(invisible, escapeInvisibleCharacter)
 }
 
 /** The same for text of several lines, which stay lines. */
-export function printableLines(text: string): string {
-  return text.replace(invisibleButLines, escapeInvisible)
+export function escapeInvisibleKeepingLines(text: string): string {
+  return text.replace(invisibleButLines, escapeInvisibleCharacter)
 }
 
 /** JSON text that parses to the same value: the characters can only stand in its strings. */
-export function printableJson(json: string): string {
+export function escapeInvisibleInJson(json: string): string {
   return json.replace(invisibleButLines, unicodeEscape)
 }
 
-function escapeInvisible(character: string): string {
+function escapeInvisibleCharacter(character: string): string {
   return character.length === 1 ? unicodeEscape(character) : `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`
 }
 
@@ -93,10 +93,10 @@ function unicodeEscape(character: string): string {
 export function installCrashLogging(log: Log): void {
   // An agent that forgets a promise must not take the gateway down with it; its turn ends by answer or by deadline.
   process.on('unhandledRejection', (reason) =>
-    log.error('promise_unhandled', errorLogFields(reason, 'internal'), describeError(reason)),
+    log.error('promise_unhandled', errorLogFields(reason, 'internal'), toRedactedErrorRecord(reason)),
   )
   process.on('uncaughtException', (error) => {
-    log.error('process_crashed', errorLogFields(error, 'internal'), describeError(error))
+    log.error('process_crashed', errorLogFields(error, 'internal'), toRedactedErrorRecord(error))
     // The state this left behind is unknown. What is stored is safe, and the next start goes on from there.
     process.exit(70)
   })

@@ -1,7 +1,7 @@
 // Health probes of connections, from their platforms and this process's own loops: run at the start and then on a schedule. Logged
 // only when a result changes.
 import type { ProbeProblem, ProbeRequest, ProbeResult } from '../contract/index.ts'
-import { findWorstProblem, probeState } from '../contract/probe.ts'
+import { findWorstProblem, stateFromProbeProblems } from '../contract/probe.ts'
 import { errorLogFields, type Log } from '../lib/log.ts'
 import { sleep } from '../lib/time.ts'
 import type { ConnectionProbeState } from './connection-health.ts'
@@ -106,7 +106,7 @@ async function probeRepeatedly(
     const result = await probeWithTimeout(deps, key, probe, stop)
     if (stop.aborted) return
     take(result)
-    inARow = probeState(result) === 'ok' ? 0 : inARow + 1
+    inARow = stateFromProbeProblems(result) === 'ok' ? 0 : inARow + 1
     const again = inARow === 0 ? deps.everyMs : Math.min(deps.everyMs, firstAgainMs * 2 ** (inARow - 1))
     // Replicas and connections that began together do not stay together.
     await (deps.wait ?? sleep)(Math.max(again * (0.8 + 0.4 * deps.random()), result.retryAfterMs ?? 0), stop)
@@ -178,9 +178,9 @@ function toConnectionHealth(
   const result = typeof known === 'object' ? known.result : undefined
   const reported = result?.problems ?? []
   // Where the platform refuses us, our own loops fail for the same reason, and know less of it.
-  const seen = probeState({ problems: reported }) === 'failed' ? [] : seenHere(connection)
+  const seen = stateFromProbeProblems({ problems: reported }) === 'failed' ? [] : seenHere(connection)
   const problems = [...seen, ...reported].toSorted(compareFailedFirst)
-  const state = known === 'unknown' && problems.length === 0 ? 'checking' : probeState({ problems })
+  const state = known === 'unknown' && problems.length === 0 ? 'checking' : stateFromProbeProblems({ problems })
   const isSame = before?.state === state && before.problems[0]?.reason === problems[0]?.reason
   return {
     connection,

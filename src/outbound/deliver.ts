@@ -24,7 +24,7 @@ import { say } from '../locales/say.ts'
 import type { GatewayConnection } from '../turns/gateway-connection.ts'
 import type { ResultKeeper } from '../turns/result-keeper.ts'
 import type { TurnPolicy } from '../turns/turn-policy.ts'
-import { callEditingMode } from './render.ts'
+import { adapterEditingMode } from './render.ts'
 import {
   addBrokenOffNotice,
   type SettlePolicy,
@@ -160,7 +160,8 @@ async function sendCallAndSettle(
   if (started.kind === 'lease_lost') return { go: 'lost' }
   if (started.kind === 'wait') return { go: 'stop', delayMs: started.waitMs }
   if (started.kind === 'settled') return { go: 'on' }
-  if (started.kind === 'decided') return sendCallAndSettle(deps, adapter, lane, markQuestionDecided(claimed), holding)
+  if (started.kind === 'decided')
+    return sendCallAndSettle(deps, adapter, lane, callWithQuestionDecided(claimed), holding)
   holding.started.add(call.id)
   const tried =
     early === undefined ? await sendAttempt(deps, adapter, call, claimedAt) : { ...untried, settlement: early }
@@ -186,7 +187,7 @@ async function sendCallAndSettle(
   return { go: 'stop', delayMs: whole.retryInMs }
 }
 
-function markQuestionDecided(call: OpenCall): OpenCall {
+function callWithQuestionDecided(call: OpenCall): OpenCall {
   return call.question === null ? call : { ...call, question: { ...call.question, outcomes: [] } }
 }
 
@@ -233,7 +234,7 @@ function mayEditQuestionIntoOutcome(
   const isQuestion = call.vendorId === null && call.call !== question.otherwise
   const hasArrived = isFinal && state === 'delivered' && vendorId !== null
   const needed = hasReplyWithoutQuestion(question) ? ['lines'] : ['lines', 'whole']
-  return isQuestion && hasArrived && needed.includes(callEditingMode(adapter)) && call.replyTo !== null
+  return isQuestion && hasArrived && needed.includes(adapterEditingMode(adapter)) && call.replyTo !== null
 }
 
 function hasReplyWithoutQuestion({ otherwise, isPlaceholder }: OpenQuestion): boolean {
@@ -246,7 +247,7 @@ function renderOutcomeCall(
   { id, question, replyTo }: OpenCall,
 ): OpenCall['call'] | undefined {
   const words = (question?.outcomes ?? []).map(resolvedQuestionText).join('\n')
-  if (words === '' || replyTo === null || callEditingMode(adapter) === 'none') return undefined
+  if (words === '' || replyTo === null || adapterEditingMode(adapter) === 'none') return undefined
   if (question !== null && question.otherwise !== null && hasReplyWithoutQuestion(question))
     return adapter.withLine?.(question.otherwise, words)
   const said = { thread_id: lane.orderKey, in_reply_to: id, agent: '', status: 'completed' } as const

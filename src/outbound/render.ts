@@ -128,7 +128,7 @@ function renderQuestionReply(
   const rest = isLeftOpen ? { ...reply, parts: [textPart(context.live?.text || '…', 'text/markdown')] } : reply
   const without = rest.parts.length === 0 ? [] : renderReply(context, { ...said, reply: rest }, hasLive)
   const isPlaceholder = isLeftOpen && !context.live?.text
-  return addQuestionsToCalls(calls, without, { asks, isPlaceholder, editing: callEditingMode(context.adapter) })
+  return addQuestionsToCalls(calls, without, { asks, isPlaceholder, editing: adapterEditingMode(context.adapter) })
 }
 
 /** In a lane of its own: what waits there for its time holds nothing up. */
@@ -187,7 +187,7 @@ function renderFailedError({ channel }: Adapter, cause: unknown): GatewayError {
 /** What can be edited there of a message that was sent: nothing, all of it, or also what is below its words. */
 export type Editing = 'none' | 'whole' | 'lines'
 
-export function callEditingMode({ live, capabilities, withLine }: Adapter): Editing {
+export function adapterEditingMode({ live, capabilities, withLine }: Adapter): Editing {
   if (live === undefined && capabilities.canEdit !== true) return 'none'
   return withLine === undefined ? 'whole' : 'lines'
 }

@@ -12,7 +12,7 @@ import {
   base64ToStream,
   deriveAttachmentId,
   listAttachmentIds,
-  toMissingFileText,
+  missingFileTextPart,
   toStoredPart,
 } from '../turns/file-part.ts'
 import { replyFields, type TurnContext } from '../turns/turn-context.ts'
@@ -94,7 +94,7 @@ async function storeInlineFile(
       origin: { receivedVia: 'agent', nativeId: null },
     })
     if (stored.kind === 'stored') return toStoredPart(part, stored.descriptor) as Json
-    return toMissingFileText(
+    return missingFileTextPart(
       part,
       stored.code === undefined ? say('file.unavailable') : say('file.refused', { code: stored.code }),
     ) as Json
@@ -132,7 +132,7 @@ async function claimFileUrlOrMakeLink(context: ReplyFileContext, part: FilePart,
 
 function replaceRefusedFileByText({ emit }: ReplyFileContext, part: FilePart, reason: string): Part {
   emit('reply_file_refused', { reason })
-  return toMissingFileText(part, say('file.unavailable'))
+  return missingFileTextPart(part, say('file.unavailable'))
 }
 
 // A reply that is too long to be sent message by message is stored as a file, and sent as one or behind a link.

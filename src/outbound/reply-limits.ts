@@ -22,7 +22,7 @@ type LimitDeps = { readonly db: Db; readonly hash: (text: string) => Promise<str
 export const replyLimit = 'reply_limit'
 
 /** Undefined: it may be answered. */
-export async function findReachedLimit(
+export async function countTurnReplyAgainstLimits(
   deps: LimitDeps,
   { adapter, key }: GatewayConnection,
   lane: HeldLane,
@@ -35,9 +35,9 @@ export async function findReachedLimit(
   if (replyLimits.length === 0 || first === undefined || lead === undefined) return undefined
   const { conversationId, agent } = lane
   const { subject, traceId } = lead.row
-  const there = isDirectMessage(lead.message) ? 'direct' : 'open'
+  const there = isDirectMessageFromPerson(lead.message) ? 'direct' : 'open'
   const counted = replyLimits.filter((limit) => limit.in === undefined || limit.in === there)
-  const limits = (await Promise.all(counted.map((limit) => listCountedReplies(deps, limit, lane, lead)))).flat()
+  const limits = (await Promise.all(counted.map((limit) => buildReplyCountScopes(deps, limit, lane, lead)))).flat()
   if (limits.length === 0) return undefined
   const reached = await countReplyAgainstLimits(deps.db, {
     connection: key,
@@ -47,7 +47,7 @@ export async function findReachedLimit(
     subject,
     traceId,
     limits,
-    isAdmitted: isSenderAdmitted(lead.row, decided.get(lead.row.id)),
+    isAdmitted: isSenderAdmittedExplicitly(lead.row, decided.get(lead.row.id)),
   })
   for (const { rule, isNews } of reached)
     if (isNews) deps.log.warn('reply_limit_reached', { connection: key, trace: traceId, agent, reason: rule })
@@ -64,7 +64,7 @@ function longestReachedLimit(reached: readonly ReachedLimit[]): Pick<ReachedLimi
 }
 
 /** A person who writes to an agent alone or among few: no machine that might answer without end. */
-export function isDirectMessage({ channel }: Pick<NormalizedMessage, 'channel'>): boolean {
+export function isDirectMessageFromPerson({ channel }: Pick<NormalizedMessage, 'channel'>): boolean {
   return channel?.visibility === 'direct' && channel.sender_kind === 'person'
 }
 
@@ -79,7 +79,7 @@ export async function takeBackNoticeCount(deps: LimitDeps, connection: string, i
  * What strangers are told about their access goes to addresses that a machine may have made up or borrowed: only so much of it leaves in an
  * hour. A code that is not sent is still there for the operator to see, and is told when they write again.
  */
-export async function mayReplyToUnproven(
+export async function countStrangerNoticeWithinLimit(
   deps: LimitDeps,
   { key, strangers }: GatewayConnection,
   { conversationId, agent }: HeldLane,
@@ -95,7 +95,7 @@ export async function mayReplyToUnproven(
 }
 
 /** A rule, a grant or a pairing let them in, and not merely a public connection. */
-function isSenderAdmitted({ access }: WaitingMessage, ground: AccessBasis | undefined): boolean {
+function isSenderAdmittedExplicitly({ access }: WaitingMessage, ground: AccessBasis | undefined): boolean {
   return (ground?.accessRule ?? 'public') !== 'public' || access.grants.some(({ effect }) => effect === 'allow')
 }
 
@@ -103,7 +103,7 @@ function isSenderAdmitted({ access }: WaitingMessage, ground: AccessBasis | unde
  * Every answer counts in its sender's own share; that of a stranger also in the share that all strangers have together. Who is known
  * has the first alone, which no other sender can use up.
  */
-async function listCountedReplies(
+async function buildReplyCountScopes(
   { hash }: LimitDeps,
   limit: ReplyLimit,
   lane: HeldLane,

@@ -10,7 +10,7 @@ import type {
   FileSource,
   RawRequest,
 } from '../contract/index.ts'
-import { createUnpinnedFetch, webHmac } from '../lib/index.ts'
+import { createUnpinnedFetch, createWebHmac } from '../lib/index.ts'
 import type { JsonObject } from '../lib/json-value.ts'
 import { createMemoryRecords } from './memory-records.ts'
 import { noTasks } from './no-tasks.ts'
@@ -172,7 +172,7 @@ export function createAdapterFromFixtures(
     connection: fixtures.connection,
     fetch: fetcher,
     now: () => fixtures.now,
-    hmac: webHmac(),
+    hmac: createWebHmac(),
     guardedFetch: createUnpinnedFetch(fetch),
     runLog,
     callers: fixtures.callers ?? anybody,

@@ -13,8 +13,13 @@ import { isGroupRoom } from '../identity/reply-policy.ts'
 import { cleanName } from '../lib/clean-text.ts'
 import type { IdSource } from '../lib/ids.ts'
 import type { Sentence } from '../locales/say.ts'
-import { findReachedLimit, isDirectMessage, mayReplyToUnproven, replyLimit } from '../outbound/reply-limits.ts'
-import { admitOrHold, answersEachRequest, askSenderName, choosePairingQuota } from './admit.ts'
+import {
+  countStrangerNoticeWithinLimit,
+  countTurnReplyAgainstLimits,
+  isDirectMessageFromPerson,
+  replyLimit,
+} from '../outbound/reply-limits.ts'
+import { admitOrHold, answersEachRequest, choosePairingQuota, lookUpSenderName } from './admit.ts'
 import { createEmptyEnd, renderOutgoing } from './end-turn.ts'
 import type { GatewayConnection } from './gateway-connection.ts'
 import type { Admission } from './plan-turn.ts'
@@ -24,7 +29,7 @@ import { replyFields, type TurnContext } from './turn-context.ts'
 const pairingDays = 7
 
 /** Decided anew, since it may be resumed much later. Undefined: they are let in by now, and the message is to be run. */
-export async function endAccessChallengeTurn(deps: TurnServices, ready: TurnContext): Promise<TurnEnd | undefined> {
+export async function buildAccessChallengeEnd(deps: TurnServices, ready: TurnContext): Promise<TurnEnd | undefined> {
   const row = ready.members.at(-1)?.row
   if (row === undefined) return createEmptyEnd(ready)
   const admission = await admitOrHold(deps, ready.at, row, ready.lane)
@@ -32,7 +37,7 @@ export async function endAccessChallengeTurn(deps: TurnServices, ready: TurnCont
   const ground = { accessRule, subject, evidence }
   switch (admission.kind) {
     case 'admitted':
-      return endTurnWithRateLimitNotice(deps, ready, row, ground)
+      return buildReplyLimitEnd(deps, ready, row, ground)
     case 'refused': {
       const words = accessDeniedNotice(admission.reason, admission.subject)
       const calls = await renderNoticeCalls(deps, ready, row, words)
@@ -42,19 +47,25 @@ export async function endAccessChallengeTurn(deps: TurnServices, ready: TurnCont
       return { ...createEmptyEnd(ready), ...end, response: reported ?? null, calls, ground }
     }
     case 'held':
-      return { ...(await endTurnWithPairingRequest(deps, ready, row, admission)), ground }
+      return { ...(await buildPairingRequestEnd(deps, ready, row, admission)), ground }
   }
 }
 
 /** A person in private who reached a limit of answers is told when it ends. Undefined: they may be answered, or are not told. */
-async function endTurnWithRateLimitNotice(
+async function buildReplyLimitEnd(
   deps: TurnServices,
   ready: TurnContext,
   row: WaitingMessage,
   ground: AccessBasis,
 ): Promise<TurnEnd | undefined> {
-  if (!isDirectMessage(row.message)) return undefined
-  const reached = await findReachedLimit(deps, ready.at, ready.lane, ready.members, new Map([[row.id, ground]]))
+  if (!isDirectMessageFromPerson(row.message)) return undefined
+  const reached = await countTurnReplyAgainstLimits(
+    deps,
+    ready.at,
+    ready.lane,
+    ready.members,
+    new Map([[row.id, ground]]),
+  )
   const reply = reached === undefined ? undefined : challengeNotice(ready, rateLimitNotice(reached.freeInMs))
   if (reached === undefined || reply === undefined) return undefined
   const end = { leadState: 'refused', leadReason: replyLimit, taskState: 'rejected' } as const
@@ -68,14 +79,14 @@ async function endTurnWithRateLimitNotice(
   }
 }
 
-async function endTurnWithPairingRequest(
+async function buildPairingRequestEnd(
   deps: TurnServices,
   ready: TurnContext,
   row: WaitingMessage,
   admission: Extract<Admission, { kind: 'held' }>,
 ): Promise<TurnEnd> {
   // Once per pairing, of which each group of strangers has only so many.
-  const name = admission.pairing === null ? await askSenderName(ready.at, row) : row.message.sender.display_name
+  const name = admission.pairing === null ? await lookUpSenderName(ready.at, row) : row.message.sender.display_name
   const pairing = createPairing(deps, ready.at, admission, name ?? '')
   const isRead = isGroupRoom(row.message.channel) && ready.at.adapter.capabilities.tellsInPrivate !== true
   const words = pairingPrompt(pairing.code, isRead)
@@ -131,6 +142,6 @@ async function renderNoticeCalls(
   words: Sentence | undefined,
 ): Promise<TurnEnd['calls']> {
   const reply = words === undefined ? undefined : challengeNotice(ready, words)
-  if (reply === undefined || !(await mayReplyToUnproven(deps, ready.at, ready.lane, row))) return []
+  if (reply === undefined || !(await countStrangerNoticeWithinLimit(deps, ready.at, ready.lane, row))) return []
   return renderOutgoing(deps, ready, [{ reply, purpose: 'notice' }])
 }

@@ -5,7 +5,7 @@ import { noStoredAccess, type OpenPairing, type StoredGrant } from '../contract/
 import type { IdentityEvidence } from '../contract/evidence.ts'
 import { type NormalizedMessage, textOf } from '../contract/index.ts'
 import { senderDomainOrSpace } from '../contract/sender.ts'
-import { countChainTurns, recordChainVisit } from '../db/call-chains.ts'
+import { countCallerTurnsBeforeMessage, recordVisitAndDetectLoop } from '../db/call-chains.ts'
 import type { Db } from '../db/client.ts'
 import type { PairingAsk } from '../db/pairings.ts'
 import { checkFreePairingSlot } from '../db/pairings.ts'
@@ -130,7 +130,9 @@ export async function admitMessage(
       if (person === undefined) return refuseAdmission(at, row, ground, 'principal_unknown')
       if (isTokenForOtherAgent(decision.evidence, agent)) return refuseAdmission(at, row, ground, 'wrong_agent')
       const isFromAgent = row.message.channel?.caller !== undefined
-      const fault = isFromAgent ? await findAgentChainRefusal(deps, row.message, { agent, inboxId: row.id }) : undefined
+      const fault = isFromAgent
+        ? await recordChainVisitOrRefuse(deps, row.message, { agent, inboxId: row.id })
+        : undefined
       if (fault !== undefined) return refuseAdmission(at, row, ground, fault)
       return { ...ground, kind: 'admitted', principal: person.id, subject: person.id, speaker: person.speaker }
     }
@@ -184,7 +186,7 @@ export async function resolveSpeaker(
 const nameTimeoutMs = 3_000
 
 /** What people call a sender: as the message says, else as the platform says when it is asked, else by their user name. */
-export async function askSenderName(
+export async function lookUpSenderName(
   { adapter }: Pick<GatewayConnection, 'adapter'>,
   { message, replyTo }: Pick<WaitingMessage, 'message' | 'replyTo'>,
 ): Promise<string | undefined> {
@@ -314,7 +316,7 @@ export type ChainRefusal = 'gw:agent_loop' | 'gw:hop_limit'
  * Undefined: it may. The visit is remembered before anything runs; a message that is tried again, after a crash or alone after a
  * failed merge, stands where it stood and does not take itself for a loop.
  */
-export async function findAgentChainRefusal(
+export async function recordChainVisitOrRefuse(
   { db, host: ownHost }: ChainDeps,
   { channel }: Pick<NormalizedMessage, 'channel'>,
   { agent, inboxId }: ChainedMessage,
@@ -325,10 +327,10 @@ export async function findAgentChainRefusal(
   if (exceedsHopLimit(depth)) return 'gw:hop_limit'
   const host = await ownHost()
   if (isCallerLoop(caller, { agent, host }, [])) return 'gw:agent_loop'
-  if (await recordChainVisit(db, { root, agent, host, depth })) return 'gw:agent_loop'
+  if (await recordVisitAndDetectLoop(db, { root, agent, host, depth })) return 'gw:agent_loop'
   // A person who speaks begins a chain of their own: within one chain two agents have only each other to talk to.
   const pair = { root, agent: caller.caller_agent ?? '', host: caller.caller_host }
-  return (await countChainTurns(db, inboxId, pair)) >= maxPairTurns ? 'gw:agent_loop' : undefined
+  return (await countCallerTurnsBeforeMessage(db, inboxId, pair)) >= maxPairTurns ? 'gw:agent_loop' : undefined
 }
 
 // The reply policy in rooms: messages of admitted people that are not for the agent end here as refused, and may be kept as

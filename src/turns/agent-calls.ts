@@ -4,7 +4,7 @@
 import type { AgentCallOptions, AgentCalls, CallableAgent } from '../agents/agent-calls.ts'
 import type { ApprovalWish, AskedApproval, Pauses } from '../agents/approvals/pauses.ts'
 import type { Agent, AgentContext, Signal } from '../agents/define-agent.ts'
-import { isRemoteTaskLine, waitingTaskLines } from '../agents/remote-agents.ts'
+import { isRemoteTaskLine, listWaitingTaskEnvelopes } from '../agents/remote-agents.ts'
 import { normalizeAgentReply } from '../agents/reply.ts'
 import type { Envelope } from '../contract/gateway-events.ts'
 import {
@@ -85,11 +85,11 @@ function createAgentCalls(call: AgentCallContext, asker: Asker): AgentCalls {
       try {
         const callee = mayAsk.find((agent) => agent.slug === slug)
         if (callee === undefined)
-          throw agentCallDenied(slug, 'agent_unknown', 'there is no such agent to ask from here')
+          throw agentCallDeniedError(slug, 'agent_unknown', 'there is no such agent to ask from here')
         if (isAgentInPath(asker.path, slug))
-          throw agentCallDenied(slug, 'gw:agent_loop', 'it is waiting for this very answer')
+          throw agentCallDeniedError(slug, 'gw:agent_loop', 'it is waiting for this very answer')
         if (!next.ok)
-          throw agentCallDenied(slug, next.code, 'the chain of agents is at its end; answer with what you have')
+          throw agentCallDeniedError(slug, next.code, 'the chain of agents is at its end; answer with what you have')
         const hash = await call.deps.hash(what)
         const prefix = `${slug}:${hash.slice(0, 16)}${use === 1 ? '' : `#${use}`}/`
         return await runCalledAgent(call, asker, { callee, parts, prefix, chain: next.chain, options })
@@ -160,7 +160,7 @@ async function runCalledAgent(
     if (decided === undefined) throw call.questions.ask(key, wanted.wish, wanted.asked)
     // What it does now has names of its own: the same call once more is another call.
     const context = openCalleeContext(`${prefix}~${part}/`, decided.id)
-    output.lines.push(...replyToEarlierMessages(reply, context, message.received_at))
+    output.lines.push(...transcriptLinesOfReply(reply, context, message.received_at))
     const transcript = [...context.transcript, userEnvelope(message, { runId: context.runId }), ...output.lines]
     const history = transcript.map(toHistoricalMessage).filter((turn) => turn !== undefined)
     const signal = toDecisionSignal(decided, wanted, context)
@@ -179,7 +179,7 @@ function takeNextWantedApproval({ questions }: AgentCallContext, waits: AgentCal
 }
 
 /** Its words beside the question; the question itself is for a person. */
-function replyToEarlierMessages(
+function transcriptLinesOfReply(
   reply: NormalizedResponse | undefined,
   { agent, runId }: AgentContext,
   at: string,
@@ -226,17 +226,21 @@ function createCalleeContext(call: AgentCallContext, { context, kept }: Asker, g
     state: {
       get: async () => null,
       set: async () => {
-        throw agentCallDenied(slug, 'no_conversation', 'it wants to write shared state and has no conversation here')
+        throw agentCallDeniedError(
+          slug,
+          'no_conversation',
+          'it wants to write shared state and has no conversation here',
+        )
       },
     },
     reportClientTools: () => {},
     history: [],
     // Questions that a remote agent has asked are answered where they were asked.
-    transcript: waitingTaskLines([...context.transcript, ...kept]),
+    transcript: listWaitingTaskEnvelopes([...context.transcript, ...kept]),
     step: (name, work, options) => context.step(`${prefix}${name}`, work, { label: name, ...options }),
     isFinished: (name, options) => context.isFinished(`${prefix}${name}`, options),
     schedule() {
-      throw agentCallDenied(slug, 'no_conversation', 'it wants to be woken later and has no conversation here')
+      throw agentCallDeniedError(slug, 'no_conversation', 'it wants to be woken later and has no conversation here')
     },
     // It speaks to the agent that asked it, and to no one else.
     send: (reply) => void output.said.push(...(normalizeAgentReply(reply, given.facts)?.parts ?? [])),
@@ -280,14 +284,14 @@ async function admitAgentCall(
     // for which agent a token was made.
     const isByToken = ready.turn.principal?.startsWith('gw:token/') === true
     if (callee.access !== undefined || isByToken)
-      throw agentCallDenied(callee.slug, 'no_evidence', 'there is no sender whom it could let in')
+      throw agentCallDeniedError(callee.slug, 'no_evidence', 'there is no sender whom it could let in')
     return {}
   }
   const spoken = { ...row, message }
   const decision = await admitMessage(deps, ready.at, spoken, callee.slug)
   if (decision.kind === 'admitted') return decision.speaker
   const reason = decision.kind === 'refused' ? decision.reason : 'not_paired'
-  throw agentCallDenied(callee.slug, reason, 'it does not answer this person')
+  throw agentCallDeniedError(callee.slug, reason, 'it does not answer this person')
 }
 
 function listCallableAgents(agents: ReadonlyMap<string, Agent>, slug: string): readonly Agent[] {
@@ -400,7 +404,7 @@ function createAgentCallPauses(slug: string, questions: AgentCallQuestions): Age
         return asked
       },
       async toolRequest() {
-        refused = agentCallDenied(
+        refused = agentCallDeniedError(
           slug,
           'runtime_tool_pending',
           'it needs a tool that only the person’s own program can run',
@@ -417,7 +421,7 @@ function createAgentCallPauses(slug: string, questions: AgentCallQuestions): Age
 }
 
 /** Why an agent is not asked, or what it wanted cannot be had. */
-function agentCallDenied(slug: string, reason: string, why: string): GatewayError {
+function agentCallDeniedError(slug: string, reason: string, why: string): GatewayError {
   return new GatewayError('agent_call_denied', `[agent] ${slug} was not asked: ${why} (${reason})`, {
     details: { agent: slug, reason },
   })

@@ -1,7 +1,7 @@
 // The chat commands the gateway answers itself: /stop, /status, /approve, /reject, /agents, /pair, /consent. Any other command is
 // a message for the agent.
 
-import { approvalCode, resolutionSentence } from '../agents/approvals/approval-messages.ts'
+import { approvalCode, resolutionSentenceAndDecision } from '../agents/approvals/approval-messages.ts'
 import type { ApprovalDecision } from '../agents/approvals/pending-action.ts'
 import type { Agent, AgentReply } from '../agents/define-agent.ts'
 import type { StoredGrant } from '../contract/access.ts'
@@ -9,7 +9,7 @@ import { textPart } from '../contract/index.ts'
 import type { ControlFacts } from '../contract/response.ts'
 import { recordAudit } from '../db/audit.ts'
 import type { Db } from '../db/client.ts'
-import { listGivenConsents, recordConsentCommand } from '../db/consents.ts'
+import { readConsentByOperation, recordConsentGivenOrWithdrawn } from '../db/consents.ts'
 import type { PairingDecision, PairingLine } from '../db/pairings.ts'
 import { approvePairing, findPairing } from '../db/pairings.ts'
 import type { ActionLine } from '../db/pending-actions.ts'
@@ -183,7 +183,7 @@ async function decideByCommand(context: ApprovalContext, { name, args }: Control
   const resolver = { name: principal, isOperator, isInChat: true, role, assurance, scope }
   const resolution = await resolvePendingAction(context.db, action.action_id, outcome, resolver)
   if (resolution.kind === 'refused') await auditRefusedDecision(context, action, resolution.reason, status)
-  return resolutionSentence(resolution, context.isShown ? (context.by ?? null) : null)
+  return resolutionSentenceAndDecision(resolution, context.isShown ? (context.by ?? null) : null)
 }
 
 /** What was decided is written down with the decision; an attempt that came to nothing, here. */
@@ -315,7 +315,7 @@ async function answerConsent(context: ChatCommandContext): Promise<Sentence> {
   const known = consentOperations.find((each) => each === operation || consentKeywords[each] === operation)
   if (isAllowed === undefined || known === undefined) return consentUsageNotice(context)
   const word = { id: turn.id, operation: known, isAllowed, principal, connection: at.key, agent }
-  await recordConsentCommand(deps.db, word)
+  await recordConsentGivenOrWithdrawn(deps.db, word)
   const reported = say(isAllowed ? 'consent.agreed' : 'consent.withdrawn', { meaning: say(`consent.${known}`) })
   return joinSentences([reported, ...describeConsentConsequence(known, isAllowed, context)], ' ')
 }
@@ -335,7 +335,7 @@ function describeConsentConsequence(
 
 async function consentListNotice(context: ChatCommandContext): Promise<Sentence> {
   const { deps, principal, at, agent } = context
-  const asked = { ...createConsentContext(at, agent), consent: await listGivenConsents(deps.db, principal) }
+  const asked = { ...createConsentContext(at, agent), consent: await readConsentByOperation(deps.db, principal) }
   const lines = consentOperations.map((operation) => {
     const { allowed, reason } = deps.consent(operation, asked)
     const meaning = say(`consent.${operation}`)

@@ -35,7 +35,7 @@ import type { TurnPolicy } from './turn-policy.ts'
 type Line = TurnEnd['envelopes'][number]
 
 /** Rendering happens here, before the commit: one outbox row is one vendor call. */
-export async function endAnsweredTurn(
+export async function buildAnsweredTurnEnd(
   deps: TurnServices,
   turn: TurnContext,
   result: RunResult,
@@ -57,7 +57,7 @@ export async function endAnsweredTurn(
     const envelope = assistantEnvelope(getAnsweringAddress(ready), each.reply.parts, facts)
     envelopes.push({ inboxId: null, envelope })
   }
-  if (reply === undefined) toSay.push(...finishLiveMessageWithoutAnswer(ready))
+  if (reply === undefined) toSay.push(...unansweredLiveMessageNotice(ready))
   const calls = await renderOutgoing(
     deps,
     ready.live === undefined ? ready : stopRepeatingLiveMessageWithQuestion(ready, result),
@@ -147,14 +147,14 @@ function addReplyWithoutQuestions(
 }
 
 /** What was shown while it grew, and is no answer after all, stays as it is and grows no more. */
-function finishLiveMessageWithoutAnswer(ready: TurnContext): readonly Outgoing[] {
+function unansweredLiveMessageNotice(ready: TurnContext): readonly Outgoing[] {
   if (ready.live === undefined) return []
   const reply = normalizeAgentReply(ready.live.text || say('run.unanswered'), replyFields(ready))
   return reply === undefined ? [] : [{ reply, purpose: 'notice' }]
 }
 
 /** A dead turn commits its apology together with its state. */
-export async function endDeadTurn(deps: RenderServices, given: TurnContext, reason: string): Promise<TurnEnd> {
+export async function buildDeadTurnEnd(deps: RenderServices, given: TurnContext, reason: string): Promise<TurnEnd> {
   const ready = given.joined.size === 0 ? given : addJoinedMessages(given)
   const reply = apologyReply(replyFields(ready), reason, ready.turn.id, ready.steps().account())
   const calls = await apologyCalls(deps, ready, reply)
@@ -180,22 +180,18 @@ export async function endDeadTurn(deps: RenderServices, given: TurnContext, reas
     taskState: 'failed',
     resolved:
       ready.signal !== null && isPauseEndSignal(ready.signal)
-        ? failedToolRequestResolution(ready, ready.signal, reason)
+        ? failedPauseResolution(ready, ready.signal, reason)
         : null,
   }
 }
 
 /** What waited for this turn is over with it: no run will come back for its input. */
-function failedToolRequestResolution(
-  ready: TurnContext,
-  { payload }: WaitingSignal,
-  error: string,
-): TurnEnd['resolved'] {
+function failedPauseResolution(ready: TurnContext, { payload }: WaitingSignal, error: string): TurnEnd['resolved'] {
   return { id: String(payload['id']), result: null, error, metadata: { turn: ready.turn.id } }
 }
 
 /** An edit or delete of what was already taken: recorded in the transcript, answered by nothing. */
-export function endAmendmentTurn(ready: TurnContext): TurnEnd {
+export function buildAmendmentTurnEnd(ready: TurnContext): TurnEnd {
   const edit = ready.edit
   const original = edit?.original ?? null
   if (edit === null || original === null)

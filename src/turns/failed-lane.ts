@@ -12,18 +12,18 @@ import {
   type WaitingMessage,
 } from '../db/turn-rows.ts'
 import { openTurn, releaseLane } from '../db/turns.ts'
-import { describeError, type ErrorCode } from '../lib/errors.ts'
+import { type ErrorCode, toRedactedErrorRecord } from '../lib/errors.ts'
 import { newTraceId } from '../lib/ids.ts'
 import { isGatewayError, type Log } from '../lib/index.ts'
 import { errorLogFields } from '../lib/log.ts'
 import { backoffMs } from '../outbound/settle.ts'
 import { answersEachRequest, mayNotifyUnadmittedSender } from './admit.ts'
-import { createEmptyEnd, endDeadTurn } from './end-turn.ts'
+import { buildDeadTurnEnd, createEmptyEnd } from './end-turn.ts'
 import type { GatewayConnection } from './gateway-connection.ts'
 import { prepareTurn } from './prepare-turn.ts'
 import { naturalEnd } from './run-end.ts'
 import type { RenderServices, TurnServices } from './services.ts'
-import { createNewlyOpenedTurn, type TurnContext } from './turn-context.ts'
+import { createContextOfOpenedTurn, type TurnContext } from './turn-context.ts'
 
 type Failed = {
   readonly at: GatewayConnection
@@ -103,7 +103,7 @@ export async function retryOrEndFailedLane(deps: TurnServices, failed: Failed): 
       ? await openTurnForFailedMessages(deps, failed, failures)
       : await restoreOpenTurn(deps, failed, turn))
   if (last !== undefined)
-    await failed.complete(last, await endDeadTurnWithApology(deps, last, errorCodeOrInternal(error)))
+    await failed.complete(last, await buildFailedLaneTurnEnd(deps, last, errorCodeOrInternal(error)))
 }
 
 /** A turn that could not even be resumed, with what it has done before: its apology says so. */
@@ -162,7 +162,7 @@ async function openTurnForFailedMessages(
     signalId: lane.signal?.id ?? null,
   }
   if (!(await openTurn(deps.db, lane, turn, []))) return undefined
-  const opened = createNewlyOpenedTurn(
+  const opened = createContextOfOpenedTurn(
     deps,
     at,
     lane,
@@ -177,9 +177,9 @@ function toTurnMembers(rows: readonly WaitingMessage[]): TurnContext['members'] 
 }
 
 /** With an apology to those who spoke to us, unless that is what cannot be written. */
-async function endDeadTurnWithApology(deps: RenderServices, ready: TurnContext, reason: string): Promise<TurnEnd> {
+async function buildFailedLaneTurnEnd(deps: RenderServices, ready: TurnContext, reason: string): Promise<TurnEnd> {
   try {
-    const end = await endDeadTurn(deps, ready, reason)
+    const end = await buildDeadTurnEnd(deps, ready, reason)
     return mayApologize(ready) ? end : { ...end, calls: [] }
   } catch (error) {
     if (isTransientFailure(error)) throw error
@@ -228,7 +228,7 @@ function logLaneFailure(
       attempt,
       next,
     },
-    describeError(error, deps.secretValues),
+    toRedactedErrorRecord(error, deps.secretValues),
   )
 }
 

@@ -29,7 +29,7 @@ export function toStoredPart(part: FilePart, descriptor: AttachmentDescriptor): 
 }
 
 /** In words, for agent and model to read. */
-export function toMissingFileText(part: FilePart, why: string): KnownPart {
+export function missingFileTextPart(part: FilePart, why: string): KnownPart {
   const name = cleanName(part.name ?? part.mime ?? '').slice(0, 100)
   return textPart(`[file${name === '' ? '' : ` ${name}`}: ${why}]`)
 }

@@ -5,7 +5,12 @@ import type { Envelope } from '../contract/gateway-events.ts'
 import { type NormalizedResponse, textPart } from '../contract/index.ts'
 import type { Db } from '../db/client.ts'
 import { haveAllParticipantsConsented, recordConsentDecision } from '../db/consents.ts'
-import { findSessionRoom, type OperatorMessage, type SessionRoom, storeOperatorMessage } from '../db/session-reader.ts'
+import {
+  findSessionConversation,
+  type OperatorMessage,
+  type SessionRoom,
+  storeOperatorMessage,
+} from '../db/session-reader.ts'
 import type { TranscriptLine } from '../db/sessions.ts'
 import { readTranscript } from '../db/sessions.ts'
 import type { ConsentOperation, ConsentPolicy } from '../identity/consent.ts'
@@ -33,7 +38,7 @@ const pageLines = 500
 export function createSessionTakeover(deps: TurnServices): SessionTakeover {
   const { db } = deps
   const requireSessionRoom = async (sessionId: string): Promise<SessionRoom> => {
-    const room = await findSessionRoom(db, sessionId)
+    const room = await findSessionConversation(db, sessionId)
     if (room === undefined) throw new GatewayError('not_found', 'no such session; list them with GET /admin/sessions')
     return room
   }

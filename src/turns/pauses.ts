@@ -7,8 +7,8 @@ import {
   approversProblem,
   defaultExpiryMs,
   describeApprovers,
+  fillDefaultApprovers,
   type Resolvers,
-  resolveStoredApprovers,
 } from '../agents/approvals/terms.ts'
 import { toolRequestId, toolRequestToJson } from '../agents/client-tools.ts'
 import type { Signal } from '../agents/define-agent.ts'
@@ -212,7 +212,7 @@ function resolveApprovers({ turn, signal }: TurnContext, { by }: ApprovalWish): 
   const problem = approversProblem(by)
   if (problem !== undefined) throw new GatewayError('agent_failed', `[agent] pause.approval: ${problem}`)
   const isAsked = signal === null || isPauseEndSignal(signal)
-  return resolveStoredApprovers(by, isAsked && (turn.principal ?? '') !== '')
+  return fillDefaultApprovers(by, isAsked && (turn.principal ?? '') !== '')
 }
 
 function serializeApprovers(by: Resolvers): string {

@@ -221,10 +221,10 @@ export function mergeEditsIntoWaitingMessages(rows: readonly WaitingMessage[]): 
       entries.set(row.id, { row, message, edits: [] })
     } else if (row.event === 'delete') {
       entries.delete(target.row.id)
-      for (const gone of [target.row, ...target.edits]) dispositions.push(refuseEdit(gone.id, 'withdrawn'))
-      dispositions.push(refuseEdit(row.id, 'withdrew_a_waiting_message'))
+      for (const gone of [target.row, ...target.edits]) dispositions.push(refusedDisposition(gone.id, 'withdrawn'))
+      dispositions.push(refusedDisposition(row.id, 'withdrew_a_waiting_message'))
     } else if (JSON.stringify(target.message.parts) === JSON.stringify(row.message.parts)) {
-      dispositions.push(refuseEdit(row.id, 'unchanged'))
+      dispositions.push(refusedDisposition(row.id, 'unchanged'))
     } else {
       const message = { ...target.message, parts: row.message.parts }
       const amended = { ...target.row, replyTo: replyAddressAfterEdit(target.row.replyTo, row.replyTo) }
@@ -243,7 +243,7 @@ function findWaitingOriginalOfEdit(entries: ReadonlyMap<string, Absorbed>, edit:
   return undefined
 }
 
-function refuseEdit(id: string, reason: string): Disposition {
+function refusedDisposition(id: string, reason: string): Disposition {
   return { ...noAccessBasis, id, state: 'refused', reason, tombstone: false, pairingId: null }
 }
 

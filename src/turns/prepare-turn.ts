@@ -6,7 +6,7 @@ import type { Observer } from '../contract/gateway-events.ts'
 import { formatAddress, type NormalizedMessage } from '../contract/index.ts'
 import { createDbWithoutChainVisits } from '../db/call-chains.ts'
 import type { Db } from '../db/client.ts'
-import { listGivenConsents } from '../db/consents.ts'
+import { readConsentByOperation } from '../db/consents.ts'
 import type { TurnPast } from '../db/journal.ts'
 import { loadPendingAction } from '../db/pending-actions.ts'
 import { readRunUpdates } from '../db/runs.ts'
@@ -28,7 +28,7 @@ import { readdressMessage } from '../identity/evidence.ts'
 import { parseChatCommand } from '../inbound/chat-command.ts'
 import { type IdSource, newTraceId } from '../lib/ids.ts'
 import type { JsonObject, Log } from '../lib/index.ts'
-import { findReachedLimit, isDirectMessage, replyLimit } from '../outbound/reply-limits.ts'
+import { countTurnReplyAgainstLimits, isDirectMessageFromPerson, replyLimit } from '../outbound/reply-limits.ts'
 import {
   type AdmissionServices,
   admitWaitingMessages,
@@ -41,7 +41,7 @@ import { turnDeadlineMs } from './leases.ts'
 import { readStoredRerun } from './pauses.ts'
 import { type Absorbed, mergeEditsIntoWaitingMessages, planTurn, type TurnPlan } from './plan-turn.ts'
 import type { TurnServices } from './services.ts'
-import { createNewlyOpenedTurn, type TurnContext } from './turn-context.ts'
+import { createContextOfOpenedTurn, type TurnContext } from './turn-context.ts'
 import type { TurnPolicy } from './turn-policy.ts'
 
 export async function prepareTurn(
@@ -65,11 +65,11 @@ export async function prepareTurn(
       return endWithoutTurn(deps, lane, plan.dispositions)
     case 'run': {
       const isLimited = at.adapter.capabilities.replyLimits !== undefined
-      const reached = isLimited ? await findReachedLimit(deps, at, lane, plan.members, decided) : undefined
+      const reached = isLimited ? await countTurnReplyAgainstLimits(deps, at, lane, plan.members, decided) : undefined
       if (reached === undefined) return openTurnForMessages(deps, at, lane, plan, decided)
       const entry = plan.members.at(-1)
       const ended = replyLimitDispositions(plan.members, decided, reached.rule)
-      if (entry === undefined || !reached.isNews || !isDirectMessage(entry.message))
+      if (entry === undefined || !reached.isNews || !isDirectMessageFromPerson(entry.message))
         return endWithoutTurn(deps, lane, [...plan.dispositions, ...ended])
       // Of several messages the last one is told; access-challenge.ts finds the limit again.
       const others = ended.filter(({ id }) => id !== entry.row.id)
@@ -207,7 +207,7 @@ async function openTurnForMessages(
       : lead !== undefined && parseChatCommand(lead.message, controlNames) !== undefined
         ? 'control'
         : 'messages'
-  const turn = await createNewTurn(deps, at, lane, {
+  const turn = await draftNewTurn(deps, at, lane, {
     kind,
     isRotated,
     ...(lead !== undefined && kind === 'messages' ? chooseAmbientRecall(at, lead, isRotated) : {}),
@@ -229,7 +229,7 @@ async function openTurnForMessages(
   const past = turn.continuesTurn ? await deps.journal.past(turn.id) : undefined
   const admission = lead === undefined ? undefined : decided.get(lead.id)
   return {
-    ...createNewlyOpenedTurn(deps, at, lane, turn, past),
+    ...createContextOfOpenedTurn(deps, at, lane, turn, past),
     ...taken,
     edit: plan.kind === 'amend' ? plan.edit : null,
     isFirst: turn.history === null,
@@ -276,7 +276,7 @@ async function openAccessChallenge(
   }
   if (!(await openTurn(deps.db, lane, turn, dispositions))) return undefined
   logRefusedMessages(deps, lane, dispositions)
-  return { ...createNewlyOpenedTurn(deps, at, lane, turn), members: [entry] }
+  return { ...createContextOfOpenedTurn(deps, at, lane, turn), members: [entry] }
 }
 
 async function openTurnForSignal(
@@ -286,7 +286,7 @@ async function openTurnForSignal(
   signal: WaitingSignal,
 ): Promise<TurnContext | undefined> {
   const again = await findRerunTurn(deps, lane, signal)
-  const turn = await createNewTurn(deps, at, lane, {
+  const turn = await draftNewTurn(deps, at, lane, {
     kind: 'signal',
     isRotated: false,
     parentTurn: again,
@@ -303,7 +303,7 @@ async function openTurnForSignal(
   })
   if (!(await openTurn(deps.db, lane, turn, []))) return undefined
   const past = again === null ? undefined : await deps.journal.past(turn.id)
-  return { ...createNewlyOpenedTurn(deps, at, useReplyToOfPause(lane, signal), turn, past), signal }
+  return { ...createContextOfOpenedTurn(deps, at, useReplyToOfPause(lane, signal), turn, past), signal }
 }
 
 /** The turn whose journal a decision goes on with; null: its agent has noted itself where it stood. */
@@ -328,7 +328,7 @@ type SessionDeps = {
 }
 
 /** The session map: one session per conversation, a new one after a long silence or on command. */
-async function createNewTurn(
+async function draftNewTurn(
   deps: SessionDeps,
   at: GatewayConnection,
   lane: HeldLane,
@@ -358,7 +358,7 @@ async function decideSessionRetention(
   const context = createConsentContext(at, agent)
   // What the operator grants needs no person's consent; where no person can be asked there is none.
   const isAsked = context.transcriptBasis === undefined && context.interactive && principal !== null
-  const consent = isAsked ? await listGivenConsents(deps.db, principal) : {}
+  const consent = isAsked ? await readConsentByOperation(deps.db, principal) : {}
   const { allowed, reason, audit_metadata } = deps.consent('store_transcript', { ...context, consent })
   return {
     id: deps.newId(),

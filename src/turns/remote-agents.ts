@@ -42,7 +42,7 @@ export function createRemoteAgentCaller(
 ): RemoteCaller {
   return {
     fetch: createLeasedFetch(lease, deps.fenceFetch(lease.isHeld)),
-    guarded: fetchWhileLeased(deps.guardedFetch, lease),
+    guarded: createLeasedSafeFetch(deps.guardedFetch, lease),
     attest: deps.attestor.attest,
     next: (address) => resolveNextHop(deps.host, position, address),
     cardIn(document, address) {
@@ -85,7 +85,7 @@ function isAddressOfCaller({ caller_agent, caller_host }: CallerContext, address
   return asked.local === caller_agent && asked.domain === new URL(caller_host).hostname
 }
 
-function fetchWhileLeased({ pins, fetch }: SafeFetch, { isHeld, untilHeld }: TurnLease): SafeFetch {
+function createLeasedSafeFetch({ pins, fetch }: SafeFetch, { isHeld, untilHeld }: TurnLease): SafeFetch {
   return {
     pins,
     async fetch(url, options) {

@@ -11,7 +11,7 @@ import type { HeldLane, OpenTurn, TurnEnd, WaitingMessage } from '../db/turn-row
 import { GatewayError, isGatewayError } from '../lib/errors.ts'
 import type { IdSource } from '../lib/ids.ts'
 import { admitWaitingMessages } from './admit.ts'
-import { endAnsweredTurn, endDeadTurn } from './end-turn.ts'
+import { buildAnsweredTurnEnd, buildDeadTurnEnd } from './end-turn.ts'
 import type { GatewayConnection } from './gateway-connection.ts'
 import type { Lease } from './leases.ts'
 import { type Admission, planTurn, type TurnPlan } from './plan-turn.ts'
@@ -313,11 +313,11 @@ async function runTurnForReplayOutcome(deps: TurnServices, ready: TurnContext, s
       show() {},
       errors: () => errors,
     })
-    return outcomeOfTurnEnd(await endAnsweredTurn(deps, ready, result, 0))
+    return outcomeOfTurnEnd(await buildAnsweredTurnEnd(deps, ready, result, 0))
   } catch (error) {
     if (isGatewayError(error, 'replay_stopped')) return outcomeWithoutCalls('stopped', error.message)
     if (isGatewayError(error, 'agent_unknown')) throw error
-    return outcomeOfTurnEnd(await endDeadTurn(deps, ready, isGatewayError(error) ? error.code : 'agent_failed'))
+    return outcomeOfTurnEnd(await buildDeadTurnEnd(deps, ready, isGatewayError(error) ? error.code : 'agent_failed'))
   }
 }
 

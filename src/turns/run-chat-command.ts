@@ -8,7 +8,7 @@ import { findThreadWithActiveRun, type RunsAtAGlance, summarizeRuns } from '../d
 import { type ControlCommand, parseChatCommand } from '../inbound/chat-command.ts'
 import { cleanName } from '../lib/clean-text.ts'
 import { GatewayError } from '../lib/errors.ts'
-import { askSenderName, resolveAuthority } from './admit.ts'
+import { lookUpSenderName, resolveAuthority } from './admit.ts'
 import { answerCommand, controlNames, type Reported } from './chat-commands.ts'
 import type { TurnServices } from './services.ts'
 import { replyFields, type TurnContext } from './turn-context.ts'
@@ -49,7 +49,7 @@ export async function runCommand(deps: TurnServices, ready: TurnContext): Promis
 async function deciderName({ at, members }: TurnContext, { name }: ControlCommand): Promise<string | undefined> {
   const row = members.at(-1)?.row
   if (row === undefined || !decisions.has(name)) return undefined
-  const known = cleanName((await askSenderName(at, row)) ?? '')
+  const known = cleanName((await lookUpSenderName(at, row)) ?? '')
   return known.slice(0, 100).toWellFormed() || undefined
 }
 

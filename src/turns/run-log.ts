@@ -9,7 +9,7 @@ import { recordAudit } from '../db/audit.ts'
 import type { Db } from '../db/client.ts'
 import { type AppendOutcome, appendRunEvents } from '../db/runs.ts'
 import type { NewRunEvent } from '../db/turn-rows.ts'
-import { describeError, type ErrorSource, isGatewayError } from '../lib/errors.ts'
+import { type ErrorSource, isGatewayError, toRedactedErrorRecord } from '../lib/errors.ts'
 import { toJson } from '../lib/index.ts'
 import type { Fields, JsonObject } from '../lib/json-value.ts'
 import type { Log } from '../lib/log.ts'
@@ -186,10 +186,10 @@ export function createTurnErrorReporter(deps: Deps, ready: TurnContext): TurnErr
   const known = new Set<unknown>()
   const watchers = new Set<string>()
   let count = 0
-  const toErrorEvent = (error: unknown, source: ErrorSource, isLast: boolean): JsonObject | undefined => {
-    if (known.has(error) || (count >= maxReports && !isLast) || isTransientTurnError(error)) return undefined
+  const logAndDescribeErrorOnce = (error: unknown, source: ErrorSource, isLast: boolean): JsonObject | undefined => {
+    if (known.has(error) || (count >= maxReports && !isLast) || isGatewayCausedTurnError(error)) return undefined
     if (typeof error === 'object') known.add(error)
-    const thrown = describeError(error, [...(deps.secretValues ?? []), ...(source.hide ?? [])])
+    const thrown = toRedactedErrorRecord(error, [...(deps.secretValues ?? []), ...(source.hide ?? [])])
     if (source.source === 'watcher') {
       // It throws at every event alike.
       if (watchers.has(thrown.message)) return undefined
@@ -203,11 +203,11 @@ export function createTurnErrorReporter(deps: Deps, ready: TurnContext): TurnErr
   }
   const errors: TurnErrors = {
     report(error, source = { source: 'agent' }) {
-      const metadata = toErrorEvent(error, source, false)
+      const metadata = logAndDescribeErrorOnce(error, source, false)
       if (metadata !== undefined) errors.emit?.(exceptionType, metadata)
     },
     async failed(error) {
-      const metadata = toErrorEvent(error, { source: 'agent' }, true)
+      const metadata = logAndDescribeErrorOnce(error, { source: 'agent' }, true)
       if (metadata === undefined) return
       const { lane, turn } = ready
       const event = { type: exceptionType, metadata }
@@ -216,7 +216,7 @@ export function createTurnErrorReporter(deps: Deps, ready: TurnContext): TurnErr
         () => undefined,
       )
     },
-    toolCalled: (facts) => recordToolCall(deps, ready, facts),
+    toolCalled: (facts) => countAndAuditToolCall(deps, ready, facts),
   }
   return errors
 }
@@ -226,7 +226,7 @@ function logTurnError(
   ready: TurnContext,
   { source, name, agent }: ErrorSource,
   error: unknown,
-  thrown: ReturnType<typeof describeError>,
+  thrown: ReturnType<typeof toRedactedErrorRecord>,
 ): void {
   const { lane, turn } = ready
   const { connection } = lane
@@ -242,7 +242,7 @@ function logTurnError(
   else log.warn('hook_failed', { ...facts, hook: source }, thrown)
 }
 
-async function recordToolCall(
+async function countAndAuditToolCall(
   { meter, db, log }: Deps,
   { lane, turn, members }: TurnContext,
   { tool, outcome, ms, denial }: ToolCallFacts,
@@ -266,6 +266,6 @@ async function recordToolCall(
   }
 }
 
-function isTransientTurnError(error: unknown): boolean {
+function isGatewayCausedTurnError(error: unknown): boolean {
   return isGatewayError(error) && passing.includes(error.code)
 }

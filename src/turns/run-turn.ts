@@ -40,7 +40,7 @@ import { addAgentCallUsage, naturalEnd, runEndFromLoopResult, runEndFromStopCaus
 import { notifyRunEvent, notifyToolRequestResumed, type TurnErrors } from './run-log.ts'
 import type { TurnServices } from './services.ts'
 import { createTurnState } from './shared-state.ts'
-import { fetchAncestors, fetchReferencedMessages } from './thread-ancestors.ts'
+import { fetchAncestors, fillInReferencedMessages } from './thread-ancestors.ts'
 import { messagesCame, resolveTrigger, restoreMessagesOfRerun, type TurnTrigger } from './trigger.ts'
 import { getRunId, isNewlyOpenedTurn, replyFields, type TurnContext } from './turn-context.ts'
 import { fetchFilesAndAddHandles, fetchTurnFiles, openTurnFiles, type TurnFiles } from './turn-files.ts'
@@ -274,7 +274,7 @@ async function runAgentOfTurn(deps: TurnServices, ready: TurnContext, run: Run):
   }
   const { adapter } = ready.at
   if (adapter.fetchReferenced !== undefined) {
-    const silentBecause = await fetchReferencedMessages(fetching)
+    const silentBecause = await fillInReferencedMessages(fetching)
     if (silentBecause !== undefined) return { ...nothing, reply: undefined, run: naturalEnd, silentBecause }
   }
   const isReply = ready.members.at(-1)?.message.in_reply_to !== undefined
@@ -297,7 +297,7 @@ async function runAgentOfTurn(deps: TurnServices, ready: TurnContext, run: Run):
     return shared
   }
   if (client !== undefined) await openSharedStateOnce().begin()
-  const who = ready.speaker ?? (await describeSpeaker(deps, ready))
+  const who = ready.speaker ?? (await resolveTurnSpeaker(deps, ready))
   const context = createAgentContext(deps, ready, run, {
     who,
     members,
@@ -458,7 +458,7 @@ function addClientToolsAndState(
   return { ...reply, client: { ...(tools === undefined ? {} : { tools }), ...(state === undefined ? {} : { state }) } }
 }
 
-async function describeSpeaker(
+async function resolveTurnSpeaker(
   deps: {
     readonly agents: ReadonlyMap<string, Agent>
     readonly access: AccessPolicy

@@ -65,22 +65,22 @@ export function createSuspectAwareTurnClaimer(
   const { maxCrashes } = deps.turnPolicy
   if (suspects !== undefined) {
     const range = crashCountRangeOfShare(suspects, maxCrashes)
-    return (limit, full) => claimSuspectLanes(deps, range, limit, full)
+    return (limit, full) => claimLanesByCrashCount(deps, range, limit, full)
   }
   const claimAlone = createExclusiveClaim(deps, countRunning)
   return async (limit, full) => {
     const { isolation } = deps
     if (isolation?.isOffered() === true)
-      return claimSuspectLanes(deps, nonSuspectCrashRange(isolation.from, maxCrashes), limit, full)
+      return claimLanesByCrashCount(deps, nonSuspectCrashRange(isolation.from, maxCrashes), limit, full)
     // Nothing begins beside a suspect but what the gateway answers itself: to stop it, for instance.
     const suspect = await claimAlone()
     if (suspect !== undefined) return suspect.length > 0 ? suspect : claimControlTurns(deps.db, limit)
-    return claimSuspectLanes(deps, nonSuspectCrashRange(aloneFrom, maxCrashes), limit, full)
+    return claimLanesByCrashCount(deps, nonSuspectCrashRange(aloneFrom, maxCrashes), limit, full)
   }
 }
 
 /** A lane that turns out to be another share's is given back, untouched. */
-async function claimSuspectLanes(
+async function claimLanesByCrashCount(
   deps: SuspectDeps,
   range: Range,
   limit: number,
@@ -128,7 +128,7 @@ function createExclusiveClaim(
       return undefined
     }
     if (countRunning() > 0) return []
-    const lanes = await claimSuspectLanes(deps, range, 1)
+    const lanes = await claimLanesByCrashCount(deps, range, 1)
     if (lanes.length === 0) return undefined
     takenAt = deps.monotonicMs()
     return lanes
@@ -139,7 +139,7 @@ const patienceMs = 10_000
 const maxTries = 60
 
 /** The turn went on in another process while this process was frozen, or cut off from the database: it lives, so this was no crash. */
-export function reclaimTurnWithRetries(
+export function clearTurnCrashWithRetries(
   deps: { readonly db: Db },
   ready: Pick<TurnContext, 'lane' | 'turn'>,
   tries = 1,
@@ -147,6 +147,6 @@ export function reclaimTurnWithRetries(
   clearCrashOfReclaimedTurn(deps.db, ready.lane, ready.turn.id).catch(() => {
     // Told when the database is back; until then no other process can have counted it either.
     if (tries < maxTries)
-      setTimeout(() => reclaimTurnWithRetries(deps, ready, tries + 1), Math.min(patienceMs, tries * 500))
+      setTimeout(() => clearTurnCrashWithRetries(deps, ready, tries + 1), Math.min(patienceMs, tries * 500))
   })
 }

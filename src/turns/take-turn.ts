@@ -3,17 +3,17 @@
 import { type NormalizedResponse, textPart } from '../contract/index.ts'
 import type { HeldLane, TurnEnd } from '../db/turn-rows.ts'
 import { completeTurn, releaseLane, splitTurn } from '../db/turns.ts'
-import { describeError } from '../lib/errors.ts'
+import { toRedactedErrorRecord } from '../lib/errors.ts'
 import { errorLogFields } from '../lib/log.ts'
 import { say } from '../locales/say.ts'
 import { showTurnPresence } from '../outbound/presence.ts'
 import { takeBackNoticeCount } from '../outbound/reply-limits.ts'
-import { endAccessChallengeTurn } from './access-challenge.ts'
+import { buildAccessChallengeEnd } from './access-challenge.ts'
 import {
+  buildAmendmentTurnEnd,
+  buildAnsweredTurnEnd,
+  buildDeadTurnEnd,
   decideAfterFailure,
-  endAmendmentTurn,
-  endAnsweredTurn,
-  endDeadTurn,
   type FailureStep,
   renderOutgoing,
 } from './end-turn.ts'
@@ -25,7 +25,7 @@ import { sendStillTryingNotice } from './run-control.ts'
 import { createTurnErrorReporter, type TurnErrors } from './run-log.ts'
 import { type RunDeps, type RunResult, runAgent } from './run-turn.ts'
 import type { TurnServices } from './services.ts'
-import { reclaimTurnWithRetries } from './suspects.ts'
+import { clearTurnCrashWithRetries } from './suspects.ts'
 import { isNewlyOpenedTurn, replyFields, type TurnContext, turnEventFields, turnLogFields } from './turn-context.ts'
 
 export async function takeTurn(
@@ -64,7 +64,7 @@ async function runAndEndTurn(
   isStopping: () => boolean,
 ): Promise<void> {
   if (ready.splitBecause !== undefined) return void (await endSplitTurn(deps, ready, 0, ready.splitBecause))
-  if (ready.turn.kind === 'amendment') return void (await completeTurnOnce(deps, ready, endAmendmentTurn(ready)))
+  if (ready.turn.kind === 'amendment') return void (await completeTurnOnce(deps, ready, buildAmendmentTurnEnd(ready)))
   if (ready.turn.kind === 'access_challenge') return endWithAccessChallenge(deps, ready)
   // Of a reply that comes whole no live message is made; an earlier try may have opened one.
   let live = isNewlyOpenedTurn(ready) ? undefined : followTurnAsLiveMessage(deps, ready, lease)
@@ -77,7 +77,7 @@ async function runAndEndTurn(
   const dead = deadBecause ?? (ready.turn.crashes >= deps.turnPolicy.maxCrashes ? 'interrupted_too_often' : undefined)
   if (dead !== undefined) {
     const ended = await closeLiveMessage()
-    const end = await deps.results.store(undefined, () => endDeadTurn(deps, ended, dead))
+    const end = await deps.results.store(undefined, () => buildDeadTurnEnd(deps, ended, dead))
     return void (await completeTurnOnce(deps, ended, end))
   }
   deps.notify({ ...turnEventFields(ready), type: 'channel.processing_started' })
@@ -104,7 +104,7 @@ async function runAndEndTurn(
     // Nothing grows any more when the final words are written down.
     const ended = await closeLiveMessage()
     const latencyMs = Math.round(deps.monotonicMs() - ready.startedAt)
-    const end = await deps.results.store(undefined, () => endAnsweredTurn(deps, ended, result, latencyMs))
+    const end = await deps.results.store(undefined, () => buildAnsweredTurnEnd(deps, ended, result, latencyMs))
     await completeTurnOnce(deps, ended, end)
     presence.end(result.reply === undefined ? 'silent' : 'replied')
   } catch (error) {
@@ -117,10 +117,10 @@ async function runAndEndTurn(
 /** Let in meanwhile: the message goes back to its place and runs like any other. */
 async function endWithAccessChallenge(deps: TurnServices, ready: TurnContext): Promise<void> {
   try {
-    const end = await endAccessChallengeTurn(deps, ready)
+    const end = await buildAccessChallengeEnd(deps, ready)
     // Of a dead turn that was tried again and could not begin: run anew its messages would do again what it has done.
     if (end === undefined && ready.journalTurn !== ready.turn.id)
-      await completeTurnOnce(deps, ready, await endDeadTurn(deps, ready, 'internal'))
+      await completeTurnOnce(deps, ready, await buildDeadTurnEnd(deps, ready, 'internal'))
     else if (end === undefined) await splitTurn(deps.db, ready.lane, ready.turn.id, { delayMs: 0, code: 'admitted' })
     else {
       const hasSent = await completeTurnOnce(deps, ready, end)
@@ -143,7 +143,7 @@ async function completeTurnOnce(deps: TurnServices, ready: TurnContext, end: Tur
   const tookMs = deps.monotonicMs() - ready.startedAt
   if (ended === undefined) {
     deps.log.warn('turn_fenced', { ...fields, epoch })
-    reclaimTurnWithRetries(deps, ready)
+    clearTurnCrashWithRetries(deps, ready)
     deps.meter.turnEnded(connection, 'fenced', tookMs)
   } else {
     const facts = { outcome: end.state, reason: end.reason ?? end.leadReason, calls: end.calls.length }
@@ -172,7 +172,7 @@ async function settleFailedTurn(
   const facts = errorLogFields(error, 'agent_failed')
   const reported = { ...turnLogFields(ready), ...facts, next: step.kind }
   if (step.kind !== 'abandon') {
-    deps.log.warn('turn_failed', reported, describeError(error, deps.secretValues))
+    deps.log.warn('turn_failed', reported, toRedactedErrorRecord(error, deps.secretValues))
     await errors.failed(error)
     deps.meter.agentFailed(connection, facts.code ?? '')
   }
@@ -180,7 +180,7 @@ async function settleFailedTurn(
   switch (step.kind) {
     case 'abandon':
       deps.log.warn('turn_fenced', reported)
-      reclaimTurnWithRetries(deps, ready)
+      clearTurnCrashWithRetries(deps, ready)
       deps.meter.turnEnded(connection, 'fenced', tookMs)
       break
     case 'release': {
@@ -199,7 +199,7 @@ async function settleFailedTurn(
       await completeTurnOnce(
         deps,
         ready,
-        await deps.results.store(undefined, () => endDeadTurn(deps, ready, step.reason)),
+        await deps.results.store(undefined, () => buildDeadTurnEnd(deps, ready, step.reason)),
       )
   }
   return step.kind

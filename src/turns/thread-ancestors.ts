@@ -47,7 +47,7 @@ export async function fetchAncestors(
  * Messages that came by their address alone, with their words: asked for once they were let in, as a step, so that a turn that is taken
  * up again hears the same. Where the platform cannot be asked the turn fails and is tried again. Answers why there is nothing to run.
  */
-export async function fetchReferencedMessages({ ready, step, signal }: AncestorsContext): Promise<string | undefined> {
+export async function fillInReferencedMessages({ ready, step, signal }: AncestorsContext): Promise<string | undefined> {
   const { adapter } = ready.at
   for (const [at, member] of ready.members.entries()) {
     const { message, row } = member

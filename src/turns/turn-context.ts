@@ -45,7 +45,7 @@ export type TurnContext = {
 }
 
 /** A turn whose row was just written, without members yet. `past`: of the turn whose steps it goes through again. */
-export function createNewlyOpenedTurn(
+export function createContextOfOpenedTurn(
   { monotonicMs }: { readonly monotonicMs: () => number },
   at: GatewayConnection,
   lane: HeldLane,

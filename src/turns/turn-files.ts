@@ -20,8 +20,8 @@ import {
   deriveAttachmentId,
   isMessageWithFiles,
   listAttachmentIds,
+  missingFileTextPart,
   noLongerThere,
-  toMissingFileText,
   toStoredPart,
 } from './file-part.ts'
 import type { GatewayConnection } from './gateway-connection.ts'
@@ -123,7 +123,7 @@ async function addFileHandleUrl(
   byId: ReadonlyMap<string, AttachmentDescriptor>,
 ): Promise<Part> {
   const descriptor = byId.get(part.attachment?.id ?? '')
-  if (descriptor?.status !== 'ready') return toMissingFileText(part, noLongerThere)
+  if (descriptor?.status !== 'ready') return missingFileTextPart(part, noLongerThere)
   const { url, expiresAt } = await attachments.handle(descriptor, { principal, kind: 'agent' })
   return { ...part, bytes_ref: { kind: 'url', url, expires_at: expiresAt } }
 }
@@ -163,7 +163,7 @@ export async function claimFilesOfEvents(
     }
     const parts: Part[] = []
     for (const given of event.message.parts) {
-      const part = dropClaimedAttachment(given)
+      const part = dropSenderGivenAttachment(given)
       const outcome =
         takesUrls && isUrlPart(part) ? await claimFile(deps, event, part) : { kind: 'kept' as const, part }
       if (outcome.kind === 'refused') return { ...outcome, of: event }
@@ -185,7 +185,7 @@ async function claimFile(
 }
 
 /** Which stored file a part stands for is found here and never believed: a name of one is no right to it. */
-function dropClaimedAttachment(part: Part): Part {
+function dropSenderGivenAttachment(part: Part): Part {
   if (!isFilePart(part) || part.attachment === undefined) return part
   const { attachment: _claimed, ...rest } = part
   return rest
@@ -293,15 +293,15 @@ async function fetchFile(context: FetchContext, wanted: Wanted): Promise<KnownPa
   const { part } = wanted
   const [known] = await deps.attachments.find([wanted.id])
   if (known !== undefined)
-    return known.status === 'ready' ? toStoredPart(part, known) : toMissingFileText(part, noLongerThere)
+    return known.status === 'ready' ? toStoredPart(part, known) : missingFileTextPart(part, noLongerThere)
   if (part.kind === 'file' && (part.size ?? 0) > deps.attachments.maxBytes)
-    return toMissingFileText(part, unstorable.SU_TOO_LARGE ?? '')
+    return missingFileTextPart(part, unstorable.SU_TOO_LARGE ?? '')
   for (let tries = 1; tries <= maxTries; tries += 1) {
     const fetched = await tryFetchFile(context, wanted)
     if (fetched !== undefined) return fetched
     if (tries < maxTries) await sleepOrAbort(deps.turnPolicy.retryFirstMs * 4 ** (tries - 1), signal)
   }
-  return toMissingFileText(part, 'not received, the channel did not answer')
+  return missingFileTextPart(part, 'not received, the channel did not answer')
 }
 
 /** Undefined: worth another try. */
@@ -314,7 +314,7 @@ async function tryFetchFile(context: FetchContext, wanted: Wanted): Promise<Know
     case 'retry':
       return undefined
     case 'refused':
-      return toMissingFileText(part, refusedBy[opened.reason])
+      return missingFileTextPart(part, refusedBy[opened.reason])
     case 'opened': {
       const { body, mime, name } = opened
       const declaredMime = part.mime ?? mime
@@ -330,9 +330,9 @@ async function tryFetchFile(context: FetchContext, wanted: Wanted): Promise<Know
       })
       await deps.failpoint?.('after:store_file')
       if (stored === undefined) return undefined
-      if (stored.kind === 'nowhere') return toMissingFileText(part, 'not received, this gateway keeps no files')
+      if (stored.kind === 'nowhere') return missingFileTextPart(part, 'not received, this gateway keeps no files')
       if (stored.kind === 'stored') return toStoredPart(part, stored.descriptor)
-      return toMissingFileText(part, unstorable[stored.code] ?? 'not received')
+      return missingFileTextPart(part, unstorable[stored.code] ?? 'not received')
     }
     default:
       return opened satisfies never

@@ -91,12 +91,12 @@ export function createWorkers(deps: WorkerDeps, work: Work): Workers {
         pollMs,
         monotonicMs: deps.monotonicMs,
         batch: 32,
-        onError: logWorkerError(deps),
+        onError: createWorkerErrorLogger(deps),
         ...(untilIdle ? { untilQuiet: createAllLoopsIdleDetector(suspects === undefined ? 3 : 1) } : {}),
       }
       deadline.addEventListener('abort', notifyAllWorkerLoops)
       try {
-        const onTurns = warnWhenSlotsAreStuck(deps, slots, createLoopRoundTimeRecorder('turns'))
+        const onTurns = createStuckSlotsWatcher(deps, slots, createLoopRoundTimeRecorder('turns'))
         const turns = runWorkerLoop({ ...createTurnLoop(deps, work, slots, shared, suspects), onRound: onTurns })
         const running =
           suspects === undefined
@@ -242,7 +242,7 @@ function createClaimWithinSlotShares<Lane extends SlotLane>(
 }
 
 /** Says once that nothing goes on, and who holds the slots. */
-function warnWhenSlotsAreStuck(deps: WorkerDeps, slots: Slots, onRound: () => void): () => void {
+function createStuckSlotsWatcher(deps: WorkerDeps, slots: Slots, onRound: () => void): () => void {
   let isReported = false
   return () => {
     onRound()
@@ -256,7 +256,7 @@ function warnWhenSlotsAreStuck(deps: WorkerDeps, slots: Slots, onRound: () => vo
   }
 }
 
-function logWorkerError(deps: WorkerDeps): Shared['onError'] {
+function createWorkerErrorLogger(deps: WorkerDeps): Shared['onError'] {
   return (error, work) => {
     deps.log.error('drain_failed', {
       ...(work === undefined ? {} : claimedWorkLogFields(work)),

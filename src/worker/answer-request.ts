@@ -1,7 +1,7 @@
 // Requests and mails of an invocation: the same app as on Node, with the admin routes behind a switch.
 
 import { createCallerIdentification } from '../api/api-callers.ts'
-import { createApiLimits } from '../api/api-limits.ts'
+import { pickLimitsAndCorsOrigins } from '../api/api-limits.ts'
 import { createApp } from '../api/app.ts'
 import type { AppDeps } from '../api/deps.ts'
 import { explainById } from '../api/explain/explain.ts'
@@ -80,7 +80,7 @@ export async function answerWorkerRequest(
     mayOperate: () => isAdminOn,
     keepOpen,
     now: Date.now,
-    ...createApiLimits(config),
+    ...pickLimitsAndCorsOrigins(config),
     maxBodyBytes: config.maxBodyBytes,
     watchMs,
     log,

@@ -157,7 +157,7 @@ export function createMailerFromBinding(env: WorkerEnv): Mailer | undefined {
 const boundBucket = 'attachments'
 
 /** Undefined: no store is configured, or the URL under which they could be served is unknown. */
-export function createWorkerFiles(
+export function openWorkerFileStores(
   { attachments, publicUrl }: Pick<Config, 'attachments' | 'publicUrl'>,
   { ATTACHMENTS: binding }: Pick<WorkerEnv, 'ATTACHMENTS'>,
 ): RuntimeFiles | undefined {

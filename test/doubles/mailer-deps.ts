@@ -2,7 +2,7 @@
 
 import type { DeliveryDeps, DeliverySettings } from '../../adapters/email/deliver/settings.ts'
 import type { Attempt, FileSource, NormalizedResponse } from '../../src/contract/index.ts'
-import { webHmac } from '../../src/lib/index.ts'
+import { createWebHmac } from '../../src/lib/index.ts'
 import type { JsonObject } from '../../src/lib/json-value.ts'
 import { memoryNotes } from './memory-ttl-store.ts'
 import { emailSay } from './say.ts'
@@ -74,7 +74,7 @@ export function mailSettings(more: Partial<DeliverySettings> = {}): DeliverySett
 export function mailDeps(more: Partial<DeliveryDeps> = {}): DeliveryDeps {
   return {
     connection: { tenant: 'default', id: 'default', agent: 'helper', domain: 'agents.example' },
-    hmac: webHmac(),
+    hmac: createWebHmac(),
     now: () => now,
     say: emailSay,
     ttlStore: memoryNotes(() => now),

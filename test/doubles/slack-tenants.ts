@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto'
 import { slackChannel } from '../../adapters/slack/index.ts'
 import type { Installation } from '../../src/contract/channel.ts'
 import type { Adapter, DeliveryResult, InboundEvent, InboundMessage, RawRequest } from '../../src/contract/index.ts'
-import { webHmac } from '../../src/lib/index.ts'
+import { createWebHmac } from '../../src/lib/index.ts'
 import { createAttempt, createTextReply } from '../../src/testing/adapter-contract-outbound.ts'
 import type { MemoryInstallations } from './memory-installations.ts'
 import { memoryNotes } from './memory-ttl-store.ts'
@@ -27,7 +27,7 @@ export function installed(account: string, changes: Partial<Installation> = {}):
 export function tenantAdapter(installations: MemoryInstallations, apiUrl: string): Adapter {
   return slackChannel.create(
     { install: installSettings, signingSecret, apiUrl },
-    { connection, fetch, now: Date.now, hmac: webHmac(), installations, ttlStore: memoryNotes() },
+    { connection, fetch, now: Date.now, hmac: createWebHmac(), installations, ttlStore: memoryNotes() },
   )
 }
 

@@ -9,7 +9,7 @@ import { openAiCompatible } from '../../src/agents/models/openai-compatible.ts'
 import { defineTool } from '../../src/agents/tools/define-tool.ts'
 import { textOf } from '../../src/contract/index.ts'
 import { nameStatement } from '../../src/db/client.ts'
-import { sha256Bytes, toHex, webHmac } from '../../src/lib/index.ts'
+import { createWebHmac, sha256Bytes, toHex } from '../../src/lib/index.ts'
 import { secret } from '../../src/lib/secret.ts'
 import { type NameServer, startNameServer } from '../doubles/dns-server.ts'
 import { localDomain, type MailScene, openMailScene, type SceneOptions } from '../doubles/mail-setup.ts'
@@ -240,7 +240,7 @@ describeOnDatabase('genuine mail', (database) => {
       [envelopeHeaders.to]: JSON.stringify([`demo@${localDomain}`]),
     }
     const text = webhookSignedText(headers, toHex(await sha256Bytes(copy)))
-    const mac = toHex(await webHmac().sha256(hookSecret, new TextEncoder().encode(text)))
+    const mac = toHex(await createWebHmac().sha256(hookSecret, new TextEncoder().encode(text)))
     const app = createTestApp(scene.gateway, database())
     const posted = await app.request('/hooks/email/default', {
       method: 'POST',

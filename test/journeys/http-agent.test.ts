@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { httpAgent } from '../../src/agents/http-agent.ts'
-import { verifyHmacSha256, webHmac } from '../../src/lib/index.ts'
+import { createWebHmac, verifyHmacSha256 } from '../../src/lib/index.ts'
 import { secret } from '../../src/lib/secret.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
@@ -90,8 +90,8 @@ describeOnDatabase('an agent behind an address', (database) => {
     expect(Math.abs(Number(at) - Date.now() / 1000)).toBeLessThan(300)
     const signed = Buffer.concat([Buffer.from(`${at}.`), first?.body ?? Buffer.alloc(0)])
     const header = String(first?.headers['x-parley-signature'])
-    expect(await verifyHmacSha256(webHmac(), signed, header, words)).toBe(true)
-    expect(await verifyHmacSha256(webHmac(), signed, header, 'another secret')).toBe(false)
+    expect(await verifyHmacSha256(createWebHmac(), signed, header, words)).toBe(true)
+    expect(await verifyHmacSha256(createWebHmac(), signed, header, 'another secret')).toBe(false)
     expect(JSON.parse(first?.body.toString() ?? '{}')).not.toHaveProperty('raw')
   })
 

@@ -6,7 +6,7 @@ import { type CardTrust, hasTrustedCardSignature } from '../protocol/card-signat
 import { documentPaths } from '../protocol/operations.ts'
 import { type Egress, maxCardBytes, readRemoteJson } from './client.ts'
 import { isRemoteFault, RemoteFault } from './fault.ts'
-import { type Binding, jsonTypes, malformedAnswer, type RemoteInterface } from './wire.ts'
+import { type Binding, jsonTypes, malformedAnswerFault, type RemoteInterface } from './wire.ts'
 export type Target =
   | { readonly kind: 'card' | 'base'; readonly url: URL }
   | { readonly kind: 'address'; readonly address: string }
@@ -51,7 +51,7 @@ export async function discoverCard(deps: CardDeps, target: Target, cardCache: Ca
   const { kept } = cardCache
   if (kept !== undefined && Date.now() < kept.freshUntil) return kept.card
   try {
-    cardCache.kept = await fetchCardFromFirstUrl(
+    cardCache.kept = await fetchCardFromUrlsInTurn(
       deps,
       kept === undefined ? await listCandidateCardUrls(deps, target) : [kept.url],
       kept,
@@ -66,13 +66,13 @@ export async function discoverCard(deps: CardDeps, target: Target, cardCache: Ca
 }
 
 /** Where it used to be at another place, that one is asked too. */
-async function fetchCardFromFirstUrl(deps: CardDeps, urls: readonly string[], kept: Kept | undefined): Promise<Kept> {
+async function fetchCardFromUrlsInTurn(deps: CardDeps, urls: readonly string[], kept: Kept | undefined): Promise<Kept> {
   const [first = '', ...others] = urls
   try {
     return await fetchCard(deps, first, kept)
   } catch (error) {
     if (!isRemoteFault(error, 'remote_card_invalid') || others.length === 0) throw error
-    return fetchCardFromFirstUrl(deps, others, kept)
+    return fetchCardFromUrlsInTurn(deps, others, kept)
   }
 }
 
@@ -134,7 +134,7 @@ async function readCardBody(response: Response, signal: AbortSignal): Promise<Fi
   try {
     return await readRemoteJson(response, { bytes: maxCardBytes, events: 0 }, signal)
   } catch (error) {
-    throw isRemoteFault(error, malformedAnswer().code) ? new RemoteFault('remote_card_invalid') : error
+    throw isRemoteFault(error, malformedAnswerFault().code) ? new RemoteFault('remote_card_invalid') : error
   }
 }
 

@@ -288,7 +288,7 @@ async function runRemoteStep<T extends { readonly kind: string }>(
         // All of it is JSON: it was read from some, or made here.
         return JSON.parse(JSON.stringify(await work(key)())) as JsonObject
       } catch (error) {
-        return { ...(await toFailedOutcome(call, error)) }
+        return { ...(await failedOutcomeOrRethrow(call, error)) }
       }
     },
     {
@@ -302,7 +302,7 @@ async function runRemoteStep<T extends { readonly kind: string }>(
   return result as unknown as T | Failed
 }
 
-async function toFailedOutcome(call: RemoteCall, error: unknown): Promise<Failed> {
+async function failedOutcomeOrRethrow(call: RemoteCall, error: unknown): Promise<Failed> {
   const { context } = call
   if (context.signal.aborted) throw error
   if (context.stop.aborted) {

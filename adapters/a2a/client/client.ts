@@ -15,7 +15,7 @@ import { type FaultCode, isRemoteFault, RemoteFault } from './fault.ts'
 import type { RemoteEvent, RemoteTask } from './task.ts'
 import {
   httpFault,
-  malformedAnswer,
+  malformedAnswerFault,
   type Operation,
   type OutboundMessage,
   operationToHttpRequest,
@@ -240,7 +240,7 @@ async function* readEventFrames(
 
 function parseJsonFields(bytes: Uint8Array): Fields {
   const read = parseBoundedJson(bytes)
-  if (!read.ok) throw malformedAnswer()
+  if (!read.ok) throw malformedAnswerFault()
   return read.value
 }
 

@@ -61,7 +61,7 @@ function taskToReply(task: RemoteTask, by: SaidBy): AgentReply {
 /** Its results, and what it said with its last state unless that is what the results say. */
 function remoteResultParts(task: RemoteTask, by: SaidBy): Part[] {
   const { artifacts, said, history } = task
-  const results = artifacts.flatMap(({ parts, name }) => toInboundParts(joinTextParts(parts), { ...by, name }))
+  const results = artifacts.flatMap(({ parts, name }) => toInboundParts(mergeAdjacentTextParts(parts), { ...by, name }))
   const words = artifactsText(task)
   const isNew =
     said !== undefined &&
@@ -72,7 +72,7 @@ function remoteResultParts(task: RemoteTask, by: SaidBy): Part[] {
 }
 
 /** Chunks of one stream are no paragraphs, also where they are told apart afterwards. */
-function joinTextParts(parts: readonly A2aPart[]): readonly A2aPart[] {
+function mergeAdjacentTextParts(parts: readonly A2aPart[]): readonly A2aPart[] {
   const pieces: A2aPart[] = []
   for (const part of parts) {
     const last = pieces.at(-1)

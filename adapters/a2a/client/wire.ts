@@ -50,12 +50,12 @@ export function operationToHttpRequest(at: RemoteInterface, operation: Operation
   if (method === undefined) return undefined
   const headers = { 'a2a-version': dialect, accept: isStream === true ? 'text/event-stream' : jsonTypes }
   const params = operationParams(at, operation)
-  if (at.binding === 'HTTP+JSON') return restRequest(at, operation, params, headers)
+  if (at.binding === 'HTTP+JSON') return buildRestRequest(at, operation, params, headers)
   const body = { jsonrpc: '2.0', id: 1, method, params: { ...(tenant === undefined ? {} : { tenant }), ...params } }
-  return postRequest(url, headers, body)
+  return buildJsonPostRequest(url, headers, body)
 }
 
-function restRequest(
+function buildRestRequest(
   { dialect, url, tenant }: RemoteInterface,
   operation: Operation,
   params: JsonObject,
@@ -65,13 +65,13 @@ function restRequest(
   if (route === undefined) return undefined
   const at = tenant === undefined ? '' : `/${encodeURIComponent(tenant)}`
   const place = `${url.replace(/\/+$/, '')}${at}${dialect === '0.3' ? '/v1' : ''}${route.path}`
-  if (route.method === 'POST') return postRequest(place, headers, 'taskId' in operation ? {} : params)
+  if (route.method === 'POST') return buildJsonPostRequest(place, headers, 'taskId' in operation ? {} : params)
   const members = 'taskId' in operation ? [] : Object.entries(params).map(([name, value]) => [name, String(value)])
   const query = new URLSearchParams(members).toString()
   return { method: 'GET', url: query === '' ? place : `${place}?${query}`, headers }
 }
 
-function postRequest(url: string, headers: WireRequest['headers'], body: JsonObject): WireRequest {
+function buildJsonPostRequest(url: string, headers: WireRequest['headers'], body: JsonObject): WireRequest {
   return {
     method: 'POST',
     url,
@@ -117,7 +117,7 @@ const maxIdLength = 512
 /** What a task or a message was sent back as. */
 export function readSendResult(at: Reads, result: unknown): RemoteEvent {
   const event = readEvent(at, result)
-  if (event.kind !== 'task' && event.kind !== 'message') throw malformedAnswer()
+  if (event.kind !== 'task' && event.kind !== 'message') throw malformedAnswerFault()
   return event
 }
 
@@ -130,7 +130,7 @@ export function readEvent(at: Reads, input: unknown): RemoteEvent {
   if (isPlainObject(message)) return { kind: 'message', message: readRemoteMessage(at, message) }
   if (isPlainObject(fields['statusUpdate'])) return readStatusUpdate(at, fields['statusUpdate'])
   if (isPlainObject(fields['artifactUpdate'])) return readArtifactUpdate(at, fields['artifactUpdate'])
-  throw malformedAnswer()
+  throw malformedAnswerFault()
 }
 
 function readEventByKind(at: Reads, fields: Fields): RemoteEvent {
@@ -144,7 +144,7 @@ function readEventByKind(at: Reads, fields: Fields): RemoteEvent {
     case 'artifact-update':
       return readArtifactUpdate(at, fields)
     default:
-      throw malformedAnswer()
+      throw malformedAnswerFault()
   }
 }
 
@@ -243,7 +243,7 @@ function readRemotePart(at: Reads, given: Fields): A2aPart {
   if (typeof text === 'string') return { text, ...about }
   if (typeof raw === 'string') return { raw: standardBase64(raw) ?? throwMalformedAnswer(), ...about }
   if (typeof url === 'string' && url !== '') return { url, ...about }
-  if (!Object.hasOwn(fields, 'data')) throw malformedAnswer()
+  if (!Object.hasOwn(fields, 'data')) throw malformedAnswerFault()
   return { data: toJson(fields['data']) ?? null, ...about }
 }
 
@@ -266,7 +266,7 @@ const states: ReadonlySet<string> = new Set([
 
 /** `TASK_STATE_INPUT_REQUIRED`, `input-required`: one state. `canceled` is spelled in two ways. */
 function readTaskState(input: unknown): RemoteState {
-  if (typeof input !== 'string') throw malformedAnswer()
+  if (typeof input !== 'string') throw malformedAnswerFault()
   const plain = input
     .replace(/^TASK_STATE_/, '')
     .toLowerCase()
@@ -290,15 +290,15 @@ const remoteFaults: Readonly<Partial<Record<FaultName, FaultCode>>> = {
 export function rpcResult(answer: unknown): unknown {
   const fields = requireWireFields(answer)
   const { error } = fields
-  if (isPlainObject(error)) throw new RemoteFault(readFaultReason(fields) ?? 'remote_refused')
-  if (!Object.hasOwn(fields, 'result')) throw malformedAnswer()
+  if (isPlainObject(error)) throw new RemoteFault(readRemoteFaultCode(fields) ?? 'remote_refused')
+  if (!Object.hasOwn(fields, 'result')) throw malformedAnswerFault()
   return fields['result']
 }
 
 /** What an answer says that is no success; `body` is what could be read of it. */
 export function httpFault(status: number, body: unknown, retryAfter: string | null): RemoteFault {
   if (status === 401 || status === 403) return new RemoteFault('remote_unauthorized')
-  const known = readFaultReason(body)
+  const known = readRemoteFaultCode(body)
   if (known !== undefined) return new RemoteFault(known)
   if (status === 429 || status >= 500) return new RemoteFault('remote_unreachable', retryAfterSeconds(retryAfter))
   if (status === 404) return new RemoteFault('remote_task_lost')
@@ -306,7 +306,7 @@ export function httpFault(status: number, body: unknown, retryAfter: string | nu
 }
 
 /** By its reason in 1.0; by its code in 0.3, and in a JSON-RPC body that came with an error's status. */
-function readFaultReason(body: unknown): FaultCode | undefined {
+function readRemoteFaultCode(body: unknown): FaultCode | undefined {
   const fields = asFields(body)
   const error = isPlainObject(fields['error']) ? fields['error'] : fields
   const details = Array.isArray(error['details']) ? error['details'] : []
@@ -319,24 +319,24 @@ function retryAfterSeconds(retryAfter: string | null): number | undefined {
   return retryAfter !== null && /^\d{1,6}$/.test(retryAfter.trim()) ? Number(retryAfter) : undefined
 }
 
-export function malformedAnswer(): RemoteFault {
+export function malformedAnswerFault(): RemoteFault {
   return new RemoteFault('remote_malformed')
 }
 
 function requireWireFields(input: unknown): Fields {
-  if (!isPlainObject(input)) throw malformedAnswer()
+  if (!isPlainObject(input)) throw malformedAnswerFault()
   return input
 }
 
 function readBoundedList(input: unknown, most: number): readonly unknown[] {
   if (input === undefined || input === null) return []
-  if (!Array.isArray(input)) throw malformedAnswer()
+  if (!Array.isArray(input)) throw malformedAnswerFault()
   if (input.length > most) throw new RemoteFault('remote_too_much')
   return input
 }
 
 function requireWireText(input: unknown): string {
-  if (typeof input !== 'string' || input === '' || input.length > maxIdLength) throw malformedAnswer()
+  if (typeof input !== 'string' || input === '' || input.length > maxIdLength) throw malformedAnswerFault()
   return input
 }
 
@@ -350,5 +350,5 @@ function pickMatchingTextField(fields: Fields, name: string, pattern: RegExp): J
 }
 
 function throwMalformedAnswer(): never {
-  throw malformedAnswer()
+  throw malformedAnswerFault()
 }

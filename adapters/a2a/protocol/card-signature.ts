@@ -37,7 +37,7 @@ type CardKey = {
 }
 
 /** A new one, as a private JWK. */
-export async function makeCardKey(): Promise<string> {
+export async function makePrivateCardKeyJson(): Promise<string> {
   const { privateKey } = await generateKeyPair(algorithm, { extractable: true })
   return JSON.stringify(await exportJWK(privateKey))
 }
@@ -158,19 +158,19 @@ export function createCardKeys(
     key.catch(() => known.delete(text))
     return key
   }
-  const readSigningKey = async () => {
+  const readSigningKeyRing = async () => {
     if (signing === false) return undefined
     const configured = signing?.key.reveal()
     return configured === undefined
-      ? ownKeys?.ring('card', makeCardKey, formerKeysMs)
+      ? ownKeys?.ring('card', makePrivateCardKeyJson, formerKeysMs)
       : { signing: configured, all: [configured] }
   }
   return {
     async signing() {
-      const ring = await readSigningKey()
+      const ring = await readSigningKeyRing()
       return ring === undefined ? undefined : readCachedKey(ring.signing)
     },
-    all: async () => Promise.all(((await readSigningKey())?.all ?? []).map(readCachedKey)),
+    all: async () => Promise.all(((await readSigningKeyRing())?.all ?? []).map(readCachedKey)),
   }
 }
 

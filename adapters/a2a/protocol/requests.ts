@@ -83,7 +83,7 @@ export function readPushConfigRequest(params: Fields): ReadResult<A2aPushConfig>
   return toReadResult(scope, taskId === undefined || push === undefined ? undefined : { ...push, taskId })
 }
 
-export function readPushRequest(params: Fields): ReadResult<PushRequest> {
+export function readTaskAndPushConfigIds(params: Fields): ReadResult<PushRequest> {
   const scope = createFieldScope(params)
   const taskId = readTextField(scope, 'taskId', { isRequired: true })
   const id = readTextField(scope, 'id', { isRequired: true })

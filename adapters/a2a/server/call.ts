@@ -64,16 +64,16 @@ export function toResultOutcome(body: object): Outcome {
   return { kind: 'result', body: body as JsonObject }
 }
 
-export function taskCaller({ caller }: Pick<A2aRequest, 'caller'>): Pick<A2aCaller, 'subject'> {
+export function pickCallerSubject({ caller }: Pick<A2aRequest, 'caller'>): Pick<A2aCaller, 'subject'> {
   return { subject: caller.subject }
 }
 
 /** What was read, or every field that is wrong with it. */
 export function valueOrFault<T>(reading: ReadResult<T>): T | Fault {
-  return reading.ok ? reading.value : invalidParams(reading.violations)
+  return reading.ok ? reading.value : invalidParamsFault(reading.violations)
 }
 
-export function invalidParams(violations: readonly FieldViolation[]): Fault {
+export function invalidParamsFault(violations: readonly FieldViolation[]): Fault {
   const [first] = violations
   const what = first === undefined ? '' : `: ${first.field} ${first.description}`
   const more = violations.length > 1 ? ` (and ${violations.length - 1} more)` : ''
@@ -81,7 +81,7 @@ export function invalidParams(violations: readonly FieldViolation[]): Fault {
 }
 
 /** The same words whether there is none or it is another caller's, so that the answer does not tell which. */
-export function taskNotFound(): Fault {
+export function taskNotFoundFault(): Fault {
   return createFault('task_not_found', 'task not found')
 }
 
@@ -135,13 +135,13 @@ function parsePagePosition(text: string): TaskQuery['after'] {
 // A task is found as far as the caller may see it: its own, and at the address it was asked for under.
 
 export async function findTask({ tasks }: A2aDeps, call: A2aRequest, id: string): Promise<Task | Fault> {
-  const task = await tasks.find(id, taskCaller(call))
-  return task === undefined || !isTaskOfAddress(task, call) ? taskNotFound() : task
+  const task = await tasks.find(id, pickCallerSubject(call))
+  return task === undefined || !isTaskOfAddress(task, call) ? taskNotFoundFault() : task
 }
 
 export async function readOwnTask({ tasks }: A2aDeps, call: A2aRequest, id: string): Promise<TaskSnapshot | Fault> {
-  const snapshot = await tasks.read(id, taskCaller(call))
-  return snapshot === undefined || !isTaskOfAddress(snapshot.task, call) ? taskNotFound() : snapshot
+  const snapshot = await tasks.read(id, pickCallerSubject(call))
+  return snapshot === undefined || !isTaskOfAddress(snapshot.task, call) ? taskNotFoundFault() : snapshot
 }
 
 /** One agent's address knows nothing of another's tasks; the hub knows all of them. */

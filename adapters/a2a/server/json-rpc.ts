@@ -5,7 +5,7 @@ import { createFault, type Fault, isA2aFault } from '../protocol/faults.ts'
 import { upgradeRequest } from '../protocol/legacy.ts'
 import { findOperation, type OperationName, operations } from '../protocol/operations.ts'
 import { chooseAnswerMediaType, matchJsonMediaType, readProtocolVersion } from '../verify.ts'
-import { type A2aDeps, invalidParams } from './call.ts'
+import { type A2aDeps, invalidParamsFault } from './call.ts'
 import { faultResponse, type ResponseFormat, type RpcId } from './responses.ts'
 import { answerOperation, identifyCaller } from './run-operation.ts'
 
@@ -73,7 +73,7 @@ function notificationResponse(tongue: ResponseFormat, name: OperationName): Resp
   if (operations[name].isRead === true) return new Response(null, { status: 204 })
   return faultResponse(
     tongue,
-    invalidParams([{ field: 'id', description: 'is needed: without it you would not learn the outcome' }]),
+    invalidParamsFault([{ field: 'id', description: 'is needed: without it you would not learn the outcome' }]),
   )
 }
 
@@ -88,7 +88,7 @@ function readRpcParams(body: Fields, name: OperationName): Fields | Fault {
   const { params } = body
   if (isPlainObject(params)) return params
   if ((params === undefined || params === null) && operations[name].isBare === true) return {}
-  return invalidParams([{ field: 'params', description: 'must be an object' }])
+  return invalidParamsFault([{ field: 'params', description: 'must be an object' }])
 }
 
 // The body of a request: of a type we read, never more of it than allowed, and a JSON object.

@@ -8,18 +8,18 @@ import { type Dialect, knownExtensions, type OperationName, operations } from '.
 import { getCamelOrSnakeField, type ListRequest, readListRequest, readTaskRequest } from '../protocol/requests.ts'
 import { createPushConfig, deletePushConfig, getPushConfig, listPushConfigs } from '../push.ts'
 import { renderTask, type TaskView } from '../render.ts'
-import { hasOperationScope, readExtensions, rejectionFault, verifyCaller } from '../verify.ts'
+import { hasOperationScope, readExtensions, rejectionFaultName, verifyCaller } from '../verify.ts'
 import {
   type A2aDeps,
   type A2aRequest,
   findTask,
-  invalidParams,
+  invalidParamsFault,
   type Operation,
   type Outcome,
+  pickCallerSubject,
   readOwnTask,
   type TaskQuery,
-  taskCaller,
-  taskNotFound,
+  taskNotFoundFault,
   toResultOutcome,
   valueOrFault,
 } from './call.ts'
@@ -100,8 +100,8 @@ const cancelTask: Operation = async (deps, call, params) => {
   if (isA2aFault(request)) return request
   const found = await findTask(deps, call, request.id)
   if (isA2aFault(found)) return found
-  const outcome = await deps.tasks.cancel(request.id, taskCaller(call))
-  if (outcome === undefined) return taskNotFound()
+  const outcome = await deps.tasks.cancel(request.id, pickCallerSubject(call))
+  if (outcome === undefined) return taskNotFoundFault()
   const snapshot = await readOwnTask(deps, call, request.id)
   if (isA2aFault(snapshot)) return snapshot
   // 1.0 says both that cancelling is idempotent and that it is not; 0.3 says that it is not.
@@ -117,7 +117,7 @@ const listTasks: Operation = async (deps, call, params) => {
   const { pageSize } = request
   // Callers without a credential have only the tasks whose id they know, and no list.
   if (call.caller.kind === 'anonymous') return toResultOutcome({ tasks: [], nextPageToken: '', pageSize, totalSize: 0 })
-  const about = listQueryKey(call, request)
+  const about = pageTokenBindingValues(call, request)
   const after = await readPageToken(deps, request, about)
   if (after !== undefined && isA2aFault(after)) return after
   const { contextId, state, since } = request
@@ -129,7 +129,7 @@ const listTasks: Operation = async (deps, call, params) => {
     ...(after === undefined ? {} : { after }),
     limit: pageSize,
   }
-  const page = await deps.tasks.list(query, taskCaller(call))
+  const page = await deps.tasks.list(query, pickCallerSubject(call))
   const last = page.tasks.at(-1)
   const nextPageToken = page.hasMore && last !== undefined ? await deps.pages.write(last, about) : ''
   const view = { historyLength: request.historyLength ?? 0, includeArtifacts: request.includeArtifacts, accepted: [] }
@@ -138,7 +138,10 @@ const listTasks: Operation = async (deps, call, params) => {
 }
 
 /** A token belongs to who asked and to what was asked; the size of a page may change on the way. */
-function listQueryKey({ caller, named }: A2aRequest, { contextId, state, since }: ListRequest): readonly unknown[] {
+function pageTokenBindingValues(
+  { caller, named }: A2aRequest,
+  { contextId, state, since }: ListRequest,
+): readonly unknown[] {
   return [caller.subject, named ?? null, contextId ?? null, state ?? null, since ?? null]
 }
 
@@ -150,13 +153,13 @@ async function readPageToken(
   if (pageToken === undefined) return undefined
   const after = await pages.read(pageToken, about)
   const description = 'is not a token of this list; begin again without one'
-  return after ?? invalidParams([{ field: 'pageToken', description }])
+  return after ?? invalidParamsFault([{ field: 'pageToken', description }])
 }
 
 /** Rows hold where a task stands; what was said is read only for those who ask. */
 async function renderListedTask(deps: A2aDeps, call: A2aRequest, task: Task, view: TaskView): Promise<object> {
   if (!view.includeArtifacts && view.historyLength === 0) return renderTask({ task, messages: [], outputs: [] }, view)
-  const snapshot = await deps.tasks.read(task.id, taskCaller(call))
+  const snapshot = await deps.tasks.read(task.id, pickCallerSubject(call))
   if (snapshot === undefined) return renderTask({ task, messages: [], outputs: [] }, view)
   return renderTask(await inlineSnapshotFiles(createPartFileInliner(deps.files), { ...snapshot, task }), view)
 }
@@ -223,7 +226,7 @@ const words = {
 
 function rejectA2aCaller(context: ServeContext, reason: RejectReason, challenge: string): Fault {
   const reference = context.logRejection(reason)
-  const name = rejectionFault(reason)
+  const name = rejectionFaultName(reason)
   const headers = name === 'unavailable' ? { 'retry-after': '5' } : { 'www-authenticate': challenge }
   return createFault(name, `${words[name]} (reference ${reference})`, { headers })
 }
@@ -292,7 +295,7 @@ function readTenantAgent(
 ): { readonly agent: string } | Fault | undefined {
   const given = getCamelOrSnakeField(params, 'tenant')
   const inBody = given === undefined || given === null || given === '' ? undefined : given
-  const invalidTenantFault = (description: string): Fault => invalidParams([{ field: 'tenant', description }])
+  const invalidTenantFault = (description: string): Fault => invalidParamsFault([{ field: 'tenant', description }])
   if (inBody !== undefined && typeof inBody !== 'string') return invalidTenantFault('must be a string')
   if (inBody !== undefined && inPath !== undefined && inBody !== inPath)
     return invalidTenantFault('is another in the path')

@@ -22,11 +22,11 @@ import { doMediaTypesOverlap, isMediaTypeAccepted } from '../verify.ts'
 import {
   type A2aDeps,
   type A2aRequest,
-  invalidParams,
+  invalidParamsFault,
   type Operation,
+  pickCallerSubject,
   readOwnTask,
-  taskCaller,
-  taskNotFound,
+  taskNotFoundFault,
   toResultOutcome,
   valueOrFault,
 } from './call.ts'
@@ -60,11 +60,12 @@ export async function acceptSentMessage(
   const known = acceptance.kind === 'accepted' ? acceptance.taskId : undefined
   const taskId = known ?? (await deps.tasks.ofMessage(acceptance.inboxId))
   // Stored as something that could not be read: there is no task for it, and the same would come of it again.
-  if (taskId === undefined) return invalidParams([{ field: 'message', description: 'could not be taken as a message' }])
+  if (taskId === undefined)
+    return invalidParamsFault([{ field: 'message', description: 'could not be taken as a message' }])
   const { message, before } = facts
   const isNew = acceptance.kind === 'accepted'
   if (!isNew) {
-    const stored = await deps.tasks.read(taskId, taskCaller(call))
+    const stored = await deps.tasks.read(taskId, pickCallerSubject(call))
     if (stored !== undefined && isDifferentMessage(deps, stored.messages, message)) return reusedMessageIdFault()
   }
   const { push } = request
@@ -89,7 +90,7 @@ function isDifferentMessage(
 
 function reusedMessageIdFault(): Fault {
   const description = 'was used for another message before; give every message an id of its own'
-  return invalidParams([{ field: 'message.messageId', description }])
+  return invalidParamsFault([{ field: 'message.messageId', description }])
 }
 
 function checkSendRequest(deps: A2aDeps, { message, acceptedOutputModes, push }: SendRequest): Fault | undefined {
@@ -125,11 +126,12 @@ type Facts = SendFacts & { readonly before: TaskSnapshot | undefined }
 async function resolveSendRequest(deps: A2aDeps, call: A2aRequest, request: SendRequest): Promise<Facts | Fault> {
   const { caller, dialect, agent, named } = call
   const { message: cleaned, forwarded, relay, chain: claimed, inReplyTo } = takeGatewayMetadata(request)
-  const message = dropNullChars(cleaned)
-  if (caller.chain.kind === 'unreadable') return invalidParams([{ field: 'headers', description: caller.chain.remedy }])
+  const message = cleanAllTexts(cleaned)
+  if (caller.chain.kind === 'unreadable')
+    return invalidParamsFault([{ field: 'headers', description: caller.chain.remedy }])
   const chain = readCallChain(claimed, caller.chain.agentChain)
   if (!chain.ok)
-    return invalidParams([{ field: 'message.metadata.mentionable.agent_chain', description: chain.problem }])
+    return invalidParamsFault([{ field: 'message.metadata.mentionable.agent_chain', description: chain.problem }])
   const place = await resolveTask(deps, call, message)
   if (isA2aFault(place)) return place
   const isAnonymous = caller.kind === 'anonymous'
@@ -178,11 +180,11 @@ async function resolveTask(
     if (isA2aFault(before)) return before
     if (contextId === undefined || contextId === before.task.contextId)
       return { contextId: before.task.contextId, before }
-    return invalidParams([{ field: 'message.contextId', description: 'is not the context of that task' }])
+    return invalidParamsFault([{ field: 'message.contextId', description: 'is not the context of that task' }])
   }
   if (contextId === undefined) return { contextId: deps.newId(), before: undefined }
-  const isForeign = await deps.tasks.isForeignContext(call.agent, contextId, taskCaller(call))
-  return isForeign ? taskNotFound() : { contextId, before: undefined }
+  const isForeign = await deps.tasks.isForeignContext(call.agent, contextId, pickCallerSubject(call))
+  return isForeign ? taskNotFoundFault() : { contextId, before: undefined }
 }
 
 /** Tasks of other callers are silently left out, so that a caller does not learn which exist. */
@@ -204,29 +206,31 @@ function lastAgentRunId(about: TaskSnapshot | undefined): string | undefined {
 }
 
 function refusalToFault(reason: string): Fault {
-  if (reason === 'task_unknown') return taskNotFound()
+  if (reason === 'task_unknown') return taskNotFoundFault()
   if (reason === 'task_over')
     return createFault('unsupported_operation', 'the task is over; send a message without taskId to begin another')
   if (reason === 'id_taken') return reusedMessageIdFault()
   if (reason === 'too_many_messages')
     return createFault('unavailable', 'too many messages at once; try again in a minute')
   if (reason.startsWith('SU_'))
-    return invalidParams([
+    return invalidParamsFault([
       { field: 'message.parts', description: `refer to a file that is not yours to send (${reason})` },
     ])
   return createFault('forbidden', 'the message was refused')
 }
 
 /** As the database can hold it, so that the same message is the same text when it comes again. */
-function dropNullChars<T>(value: T): T {
-  const dropNullCharsDeep = (given: unknown): unknown => {
+function cleanAllTexts<T>(value: T): T {
+  const cleanTextsRecursively = (given: unknown): unknown => {
     if (typeof given === 'string') return cleanText(given)
-    if (Array.isArray(given)) return given.map(dropNullCharsDeep)
+    if (Array.isArray(given)) return given.map(cleanTextsRecursively)
     if (typeof given !== 'object' || given === null) return given
-    return Object.fromEntries(Object.entries(given).map(([name, item]) => [cleanText(name), dropNullCharsDeep(item)]))
+    return Object.fromEntries(
+      Object.entries(given).map(([name, item]) => [cleanText(name), cleanTextsRecursively(item)]),
+    )
   }
   // The same shape, with its texts cleaned.
-  return dropNullCharsDeep(value) as T
+  return cleanTextsRecursively(value) as T
 }
 
 // Ids cannot be guessed: a caller that shows one must have been told it.
@@ -250,9 +254,9 @@ export const sendMessage: Operation = async (deps, call, params) => {
   const until = { timeoutMs: deps.settings.blockMs, isFresh: isNew }
   // A caller that disconnects stops waiting and nothing else: the run goes on.
   const snapshot = request.returnImmediately
-    ? await deps.tasks.read(taskId, taskCaller(call))
-    : await deps.tasks.settled(taskId, taskCaller(call), until, call.signal)
-  if (snapshot === undefined) return taskNotFound()
+    ? await deps.tasks.read(taskId, pickCallerSubject(call))
+    : await deps.tasks.settled(taskId, pickCallerSubject(call), until, call.signal)
+  if (snapshot === undefined) return taskNotFoundFault()
   const { historyLength, acceptedOutputModes: accepted } = request
   const { task } = snapshot
   if (task.state === 'completed' && task.said?.direct === true) {

@@ -8,7 +8,7 @@ import { type Dialect, documentPaths, matchRestRoute, type RestMatch } from '../
 import { getCamelOrSnakeField, hasCamelOrSnakeField } from '../protocol/requests.ts'
 import { chooseAnswerMediaType, readProtocolVersion } from '../verify.ts'
 import { type CardDocument, type CardReader, cardResponse, checkCardMethod, type Serving } from './agent-card.ts'
-import { type A2aDeps, invalidParams } from './call.ts'
+import { type A2aDeps, invalidParamsFault } from './call.ts'
 import { type BindingRequest, mediaTypeFault, readJsonBody, serveRpc } from './json-rpc.ts'
 import { faultResponse, type ResponseFormat } from './responses.ts'
 import { answerOperation, identifyCaller, reportFailure } from './run-operation.ts'
@@ -250,7 +250,7 @@ function mergePathParams(body: Fields, path: Readonly<Record<string, string>>): 
   for (const [name, value] of Object.entries(path)) {
     const given = hasCamelOrSnakeField(body, name) ? getCamelOrSnakeField(body, name) : undefined
     if (given !== undefined && given !== null && given !== '' && given !== value)
-      return invalidParams([{ field: name, description: 'is another in the path' }])
+      return invalidParamsFault([{ field: name, description: 'is another in the path' }])
   }
   return { ...body, ...path }
 }

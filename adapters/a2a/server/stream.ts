@@ -58,7 +58,7 @@ async function chooseFirstSnapshot(
   if (began !== undefined && isTaskOfAddress(began, call)) return newTaskSnapshot(began, message)
   const now = await readOwnTask(deps, call, taskId)
   if (isA2aFault(now)) return now
-  return taken.isNew ? snapshotBeforeMessage(now, before) : snapshotAtEvent(deps.tasks, now, call)
+  return taken.isNew ? snapshotWhenMessageArrived(now, before) : snapshotAtEvent(deps.tasks, now, call)
 }
 
 export const subscribeToTask: Operation = async (deps, call, params) => {
@@ -192,7 +192,7 @@ function newTaskSnapshot(task: Task, message: A2aMessage): TaskSnapshot {
 }
 
 /** What its sender is shown first: the task as this message found it, with the message. */
-function snapshotBeforeMessage(now: TaskSnapshot, before: TaskSnapshot | undefined): TaskSnapshot {
+function snapshotWhenMessageArrived(now: TaskSnapshot, before: TaskSnapshot | undefined): TaskSnapshot {
   const { task, messages } = now
   const state = { state: 'submitted', said: null } as const
   if (before === undefined) {
@@ -207,7 +207,7 @@ function snapshotBeforeMessage(now: TaskSnapshot, before: TaskSnapshot | undefin
 async function snapshotAtEvent(tasks: TaskService, now: TaskSnapshot, call: A2aRequest): Promise<TaskSnapshot> {
   const { lastEventId, signal } = call
   if (lastEventId === undefined || lastEventId === now.cursor) return now
-  const start = snapshotBeforeMessage(now, undefined)
+  const start = snapshotWhenMessageArrived(now, undefined)
   if (lastEventId === logStart) return start
   const reading = new AbortController()
   const fold = createSnapshotBuilder(start)

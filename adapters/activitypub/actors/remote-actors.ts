@@ -2,7 +2,7 @@
 // fedify#963).
 
 import { cleanName, type Fields, isPlainObject } from '../../../src/lib/index.ts'
-import { importMultikey, importPemKey } from '../signatures/key-material.ts'
+import { multikeyToKeyMaterial, pemToKeyMaterial } from '../signatures/key-material.ts'
 import type { RemoteActor, RemoteKey } from '../wire/activity.ts'
 import {
   type FetchDocument,
@@ -225,7 +225,7 @@ export async function readListedKey(
   const { id, publicKeyPem, publicKeyMultibase } = value
   const owner = value['owner'] ?? value['controller']
   const material =
-    publicKeyPem === undefined ? await importMultikey(publicKeyMultibase) : await importPemKey(publicKeyPem)
+    publicKeyPem === undefined ? await multikeyToKeyMaterial(publicKeyMultibase) : await pemToKeyMaterial(publicKeyPem)
   if (material === undefined || typeof id !== 'string') return undefined
   if (owner !== undefined && typeof owner !== 'string') return undefined
   return { id, owner, ...material }

@@ -50,13 +50,13 @@ export function createRemoteCache({
   const readCachedActor = async (iri: string) =>
     (await readCachedValue(families.actor, iri))?.['actor'] as RemoteActor | undefined
   const found = [families.actor, families.owner] as const
-  const forgetFoundDocument = (iri: string): void => {
+  const dropActorAndOwnerFromMemory = (iri: string): void => {
     for (const family of found) memory.drop(`${family} ${iri}`)
   }
   return {
     actor: readCachedActor,
     async keepActor(fresh) {
-      const kept = keepConfirmedHandle(fresh, await readCachedActor(fresh.id))
+      const kept = carryOverConfirmedHandle(fresh, await readCachedActor(fresh.id))
       const life = { lifeMs: lives.found, subject: fresh.id }
       await storeCached(families.actor, fresh.id, { actor: actorToJson(kept) }, life)
       return kept
@@ -70,17 +70,17 @@ export function createRemoteCache({
     async keepAbsent(iri, absent, lifeMs = lives.absent) {
       await storeCached(families.absent, iri, { absent }, { lifeMs })
       if (absent.kind !== 'gone') return
-      forgetFoundDocument(iri)
+      dropActorAndOwnerFromMemory(iri)
       for (const family of found) await ttlStore.take(family, iri)
     },
     mayAsk: (iri) => ttlStore.keep({ family: families.asked, key: iri, lifeMs: lives.asked, isOnce: true, atMost }),
-    recall: forgetFoundDocument,
+    recall: dropActorAndOwnerFromMemory,
   }
 }
 
 type Life = { readonly lifeMs: number; readonly subject?: string }
 
-function keepConfirmedHandle(fresh: RemoteActor, known: RemoteActor | undefined): RemoteActor {
+function carryOverConfirmedHandle(fresh: RemoteActor, known: RemoteActor | undefined): RemoteActor {
   if (known?.isHandleConfirmed !== true || known.preferredUsername !== fresh.preferredUsername) return fresh
   return fresh.isHandleConfirmed ? fresh : { ...fresh, handle: known.handle, isHandleConfirmed: true }
 }

@@ -16,8 +16,8 @@ import {
   readBlockList,
   writeBlockList,
 } from './block-list-csv.ts'
-import { isRowImported, maxRowsAtOnce } from './blocks.ts'
-import { escapeControlChars, listResult, operationDoneResult, pickGivenFlags } from './command-output.ts'
+import { maxRowsAtOnce, shouldImportRow } from './blocks.ts'
+import { listResult, operationDoneResult, pickGivenFlags, replaceControlCharsWithSpaces } from './command-output.ts'
 import { pageFlags } from './commands.ts'
 
 // `blocks import` reads a list of servers from a file, in pieces that each are one commit.
@@ -43,7 +43,7 @@ const importBlocksCommand: OperatingCommand = {
     const all = flags['all'] === true
     const counts = await importBlocksInBatches(
       context,
-      list.rows.filter((row) => isRowImported(row, all)),
+      list.rows.filter((row) => shouldImportRow(row, all)),
       flags['dry-run'] === true,
     )
     return reportImport(list, all, counts, flags['dry-run'] === true)
@@ -75,7 +75,7 @@ async function importBlocksInBatches(
 }
 
 function reportImport({ rows, refused }: BlockList, all: boolean, counts: Counts, isDryRun: boolean): CommandResult {
-  const left = rows.filter((row) => !isRowImported(row, all))
+  const left = rows.filter((row) => !shouldImportRow(row, all))
   const lines = [
     `${isDryRun ? 'Would be blocked' : 'Blocked'}: ${counts.added}; blocked before: ${counts.already}; followers ${isDryRun ? 'to go' : 'removed'}: ${counts.followers}.`,
     ...(left.length === 0
@@ -83,7 +83,7 @@ function reportImport({ rows, refused }: BlockList, all: boolean, counts: Counts
       : [`Not taken, since the list does not suspend them (--all takes them): ${left.length}.`]),
     ...left
       .slice(0, shownLines)
-      .map(({ line, host, severity }) => `  line ${line}: ${host}, ${escapeControlChars(severity)}`),
+      .map(({ line, host, severity }) => `  line ${line}: ${host}, ${replaceControlCharsWithSpaces(severity)}`),
     ...(refused.length === 0 ? [] : [`Refused: ${refused.length}.`]),
     ...refused.slice(0, shownLines).map(({ line, why }) => `  line ${line}: ${why}`),
   ]

@@ -40,7 +40,7 @@ export function blockOperations(deps: BlockDeps): Operations {
           'bad_request',
           'that is the address of a page, and posts are not signed with it; give that of the actor, which parley explain shows, or the host',
         )
-      return addBlocks(deps, [{ peer, severity: 'suspend', comment: cleanComment(comment) }], at)
+      return planBlockAdditions(deps, [{ peer, severity: 'suspend', comment: cleanComment(comment) }], at)
     },
     async 'blocks.remove'(input, { at }) {
       const { peer } = parseOperationInput(peerShape, input, who)
@@ -48,7 +48,7 @@ export function blockOperations(deps: BlockDeps): Operations {
       const effects: readonly RecordWrite[] = [{ kind: 'remove', family: blockFamilies.peer, key: peer }]
       return { value: { peer }, change: await createBlockChange('peer_unblocked', [peer], effects, at) }
     },
-    'blocks.import': (input, { at }) => importBlocks(deps, input, at),
+    'blocks.import': (input, { at }) => planBlockImport(deps, input, at),
     async 'blocks.export'(input) {
       const { after } = parseOperationInput(exportShape, input, 'give after as the piece before ended, or nothing')
       const page = { limit: exportedAtOnce, ...(after === undefined ? {} : { after }) }
@@ -90,7 +90,7 @@ export type BlockDeps = Pick<DocumentDeps, 'records' | 'places'> & {
 export type NewBlock = { readonly peer: string; readonly severity: string; readonly comment: string }
 
 /** They are let in no more, nothing goes to them, and who followed from there follows no longer. */
-async function addBlocks(deps: BlockDeps, blocks: readonly NewBlock[], at: string): Promise<OperationResult> {
+async function planBlockAdditions(deps: BlockDeps, blocks: readonly NewBlock[], at: string): Promise<OperationResult> {
   const { records, places } = deps
   const peers = blocks.map(({ peer }) => peer)
   const own = createPeerList(peers)
@@ -102,7 +102,7 @@ async function addBlocks(deps: BlockDeps, blocks: readonly NewBlock[], at: strin
   const added = blocks.filter((_, index) => known[index] === false)
   if ((await records.count(blockFamilies.peer)) + added.length > maxBlocks)
     throw new GatewayError('bad_request', `there would be more than ${maxBlocks} of them; remove some first`)
-  const { effects: leaving, count, isComplete } = await listBlockedFollowers(records, own)
+  const { effects: leaving, count, isComplete } = await planBlockedFollowerRemovals(records, own)
   const value = { added: added.length, already: blocks.length - added.length, followers: count, isComplete }
   if (added.length === 0 && leaving.length === 0) return { value }
   const effects: readonly RecordWrite[] = [
@@ -139,7 +139,7 @@ const atMost = 1000
 
 export type Leaving = { readonly effects: readonly RecordWrite[]; readonly count: number; readonly isComplete: boolean }
 
-async function listBlockedFollowers(records: Pick<Records, 'list'>, turnedAway: PeerList): Promise<Leaving> {
+async function planBlockedFollowerRemovals(records: Pick<Records, 'list'>, turnedAway: PeerList): Promise<Leaving> {
   const effects: RecordWrite[] = []
   let count = 0
   for (const family of [ownFamilies.follower, peerFamilies.request]) {
@@ -177,16 +177,16 @@ const importShape = z.object({
 export const maxRowsAtOnce = 2000
 const shownRows = 100
 
-async function importBlocks(deps: BlockDeps, input: JsonObject, at: string): Promise<OperationResult> {
+async function planBlockImport(deps: BlockDeps, input: JsonObject, at: string): Promise<OperationResult> {
   const remedy = 'give csv as Mastodon writes it, all and dryRun as true or false'
   const { csv, all, dryRun } = parseOperationInput(importShape, input, remedy)
   const { rows, refused } = readBlockList(csv)
   if (rows.length > maxRowsAtOnce)
     throw new GatewayError('bad_request', `send ${maxRowsAtOnce} rows at once at most, each time with the first line`)
-  const taken = new Map(rows.filter((row) => isRowImported(row, all)).map((row) => [row.host, row]))
-  const left = rows.filter((row) => !isRowImported(row, all))
+  const taken = new Map(rows.filter((row) => shouldImportRow(row, all)).map((row) => [row.host, row]))
+  const left = rows.filter((row) => !shouldImportRow(row, all))
   const blocks = [...taken.values()].map(({ host: peer, severity, comment }) => ({ peer, severity, comment }))
-  const { value, change } = await addBlocks(deps, blocks, at)
+  const { value, change } = await planBlockAdditions(deps, blocks, at)
   const told = {
     ...value,
     notTaken: left.length,
@@ -199,6 +199,6 @@ async function importBlocks(deps: BlockDeps, input: JsonObject, at: string): Pro
 }
 
 /** Mastodon's words: `suspend` turns a server away, `silence` hides its people from others, `noop` does neither. */
-export function isRowImported({ severity }: BlockRow, all: boolean): boolean {
+export function shouldImportRow({ severity }: BlockRow, all: boolean): boolean {
   return all || severity === 'suspend'
 }

@@ -41,13 +41,13 @@ function formatColumns(rows: readonly JsonObject[], columns: readonly string[]):
 }
 
 /** Others wrote it: nothing in it moves a terminal's cursor. */
-export function escapeControlChars(text: string): string {
+export function replaceControlCharsWithSpaces(text: string): string {
   return text.replace(/[^\P{C}\n]/gu, ' ')
 }
 
 function displayCell(value: JsonObject[string] | undefined): string {
   const text = Array.isArray(value) ? value.map(String).join(' ') : String(value ?? '-')
-  const line = escapeControlChars(text).replace(/\s+/g, ' ').trim() || '-'
+  const line = replaceControlCharsWithSpaces(text).replace(/\s+/g, ' ').trim() || '-'
   return line.length > 200 ? `${line.slice(0, 199)}…` : line
 }
 

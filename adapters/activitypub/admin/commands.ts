@@ -2,7 +2,7 @@
 
 import type { ChannelCommandGroup, CommandFlags, OperatingCommand } from '../../../src/contract/index.ts'
 import type { JsonObject } from '../../../src/lib/index.ts'
-import { escapeControlChars, listResult, operationDoneResult, pickGivenFlags } from './command-output.ts'
+import { listResult, operationDoneResult, pickGivenFlags, replaceControlCharsWithSpaces } from './command-output.ts'
 
 const someone = 'https://social.example/users/alice'
 const agentFlag = {
@@ -196,7 +196,7 @@ function formatReportDetails({ posts, agents, about: _, complaint, ...facts }: J
     `${String(id)}  ${String(published ?? '-')}`,
     `  ${String(words ?? '(not here any more)').replaceAll('\n', '\n  ')}`,
   ])
-  return escapeControlChars([...lines, '', String(complaint || '(no words)'), ...quoted].join('\n'))
+  return replaceControlCharsWithSpaces([...lines, '', String(complaint || '(no words)'), ...quoted].join('\n'))
 }
 
 export const reportCommands: ChannelCommandGroup = {

@@ -4,13 +4,13 @@ import * as z from 'zod'
 import type { OperationResult, Operations, RecordWrite } from '../../../src/contract/index.ts'
 import { GatewayError, type JsonObject } from '../../../src/lib/index.ts'
 import {
-  answerFollow,
+  buildFollowAnswerCall,
   type FollowRecord,
   followerKey,
   followerWrites,
-  followRequestPeriod,
+  followRequestHourIndex,
   ownFamilies,
-  parseFollow,
+  parseStoredFollowRecord,
   peerFamilies,
   peerKey,
 } from '../wire/records.ts'
@@ -24,12 +24,12 @@ export function followerOperations(deps: OperateDeps): Operations {
       value: await listFollowRecords(deps, ownFamilies.follower, 'followers', input),
     }),
     'followers.remove': async (input) =>
-      removeFollower(deps, await findFollowRecord(deps, ownFamilies.follower, input, noFollower)),
+      planFollowerRemoval(deps, await findFollowRecord(deps, ownFamilies.follower, input, noFollower)),
   }
 }
 
 /** A Reject of a Follow that was accepted takes it back: that is how their server learns of it. */
-function removeFollower({ places }: OperateDeps, asker: FollowRecord): OperationResult {
+function planFollowerRemoval({ places }: OperateDeps, asker: FollowRecord): OperationResult {
   const { agent, actor, follow, askedAt } = asker
   const effects: readonly RecordWrite[] = [
     { kind: 'remove', family: ownFamilies.follower, key: followerKey(agent, actor) },
@@ -39,10 +39,10 @@ function removeFollower({ places }: OperateDeps, asker: FollowRecord): Operation
     value: { agent, actor },
     change: {
       reason: 'follower_removed',
-      deliveryId: `followers.remove ${agent} ${actor} ${follow} ${followRequestPeriod(askedAt)}`,
+      deliveryId: `followers.remove ${agent} ${actor} ${follow} ${followRequestHourIndex(askedAt)}`,
       subject: actor,
       recordWrites: effects,
-      protocolReplies: [answerFollow(places.actor(agent), asker, 'Reject')],
+      protocolReplies: [buildFollowAnswerCall(places.actor(agent), asker, 'Reject')],
     },
   }
 }
@@ -83,7 +83,7 @@ async function findFollowRecord(
   const found = await Promise.all(
     agents.map(async (each) => {
       const value = await deps.records.get(family, peerKey(each, actor))
-      return value === undefined ? undefined : parseFollow(each, value)
+      return value === undefined ? undefined : parseStoredFollowRecord(each, value)
     }),
   )
   const [first, ...more] = found.filter((each) => each !== undefined)
@@ -104,13 +104,13 @@ export function requestOperations(deps: OperateDeps): Operations {
     'requests.list': async (input) => ({
       value: await listFollowRecords(deps, peerFamilies.request, 'requests', input),
     }),
-    'requests.accept': async (input) => decideFollowRequest(deps, await findFollowRequest(input), 'Accept'),
-    'requests.reject': async (input) => decideFollowRequest(deps, await findFollowRequest(input), 'Reject'),
+    'requests.accept': async (input) => planFollowDecision(deps, await findFollowRequest(input), 'Accept'),
+    'requests.reject': async (input) => planFollowDecision(deps, await findFollowRequest(input), 'Reject'),
   }
 }
 
 /** They are answered as they would have been at once, and wait no longer. */
-function decideFollowRequest({ places }: OperateDeps, asker: FollowRecord, type: 'Accept' | 'Reject'): OperationResult {
+function planFollowDecision({ places }: OperateDeps, asker: FollowRecord, type: 'Accept' | 'Reject'): OperationResult {
   const { agent, actor, follow, askedAt } = asker
   const isAccepted = type === 'Accept'
   const settled: RecordWrite = { kind: 'remove', family: peerFamilies.request, key: peerKey(agent, actor) }
@@ -118,10 +118,10 @@ function decideFollowRequest({ places }: OperateDeps, asker: FollowRecord, type:
     value: { agent, actor, decision: isAccepted ? 'accepted' : 'rejected' },
     change: {
       reason: isAccepted ? 'follow_accepted' : 'follow_rejected',
-      deliveryId: `requests.decide ${agent} ${actor} ${follow} ${followRequestPeriod(askedAt)}`,
+      deliveryId: `requests.decide ${agent} ${actor} ${follow} ${followRequestHourIndex(askedAt)}`,
       subject: actor,
       recordWrites: [...(isAccepted ? followerWrites(asker) : []), settled],
-      protocolReplies: [answerFollow(places.actor(agent), asker, type)],
+      protocolReplies: [buildFollowAnswerCall(places.actor(agent), asker, type)],
     },
   }
 }

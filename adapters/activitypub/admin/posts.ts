@@ -6,8 +6,8 @@ import { GatewayError, type JsonObject, sha256Hex } from '../../../src/lib/index
 import { htmlToText, parseMarkdown, writeMarkdown } from '../../../src/markdown/index.ts'
 import { deliveryOrderKey, listFollowerInboxes, toInboxCalls } from '../deliver/expand-recipients.ts'
 import { erasureSubjectField, noteListFamily } from '../documents/own-notes.ts'
-import { type Note, renderNote } from '../render/note.ts'
-import { deleteNoteActivity, updateNoteActivity } from '../render/note-activity.ts'
+import { type Note, renderNoteThread } from '../render/note.ts'
+import { buildNoteDeleteActivity, buildNoteUpdateActivity } from '../render/note-activity.ts'
 import { noteLengthLimit, prependMentions } from '../render/reply-text.ts'
 import {
   directFamily,
@@ -41,13 +41,13 @@ export function postOperations(deps: PostDeps): Operations {
       if (said.html === post.record.note['content']) return { value: { id: post.id, told: 0, isChanged: false } }
       return noteChangeToResult(
         post,
-        await editNote(deps.records, post.record, said, { agent: post.agent, at: Date.parse(at) }),
+        await planNoteEdit(deps.records, post.record, said, { agent: post.agent, at: Date.parse(at) }),
         [],
       )
     },
     async 'posts.delete'(input, { at }) {
       const post = await findPostById(deps, parseOperationInput(postShape, input, which).id)
-      const gone = await deleteNote(deps.records, post.record, { agent: post.agent, at: Date.parse(at) })
+      const gone = await planNoteDeletion(deps.records, post.record, { agent: post.agent, at: Date.parse(at) })
       const published = String(post.record.note['published'])
       // What is taken back is found in no list any more.
       return noteChangeToResult(post, gone, [
@@ -170,14 +170,19 @@ function renderNoteEdit({ note, recipients }: NoteRecord, markdown: string, limi
   // Whom it calls stays as it was: they stand before the new words, where they are written down already or not.
   const tree = prependMentions(parseMarkdown(dropLeadingNames([...names.keys()], markdown)), [...names.keys()])
   const recipientPageUrl = (actor: string | undefined) => recipients.find((each) => each.actor === actor)?.url ?? actor
-  const [said, ...more] = renderNote(tree, { limit, hrefOf: (name) => recipientPageUrl(names.get(name)) })
+  const [said, ...more] = renderNoteThread(tree, { limit, hrefOf: (name) => recipientPageUrl(names.get(name)) })
   return more.length > 0 ? undefined : said
 }
 
-async function editNote(records: Records, record: NoteRecord, said: Note, { agent, at }: Change): Promise<ChangedNote> {
+async function planNoteEdit(
+  records: Records,
+  record: NoteRecord,
+  said: Note,
+  { agent, at }: Change,
+): Promise<ChangedNote> {
   const version = (record.version ?? 0) + 1
   const source = writeMarkdown({ type: 'root', children: said.blocks })
-  const activity = updateNoteActivity(record, {
+  const activity = buildNoteUpdateActivity(record, {
     content: said.html,
     source,
     version,
@@ -188,9 +193,9 @@ async function editNote(records: Records, record: NoteRecord, said: Note, { agen
   return { record: changed, calls: await callsToNoteReaders(records, changed, agent, activity) }
 }
 
-async function deleteNote(records: Records, record: NoteRecord, { agent, at }: Change): Promise<ChangedNote> {
+async function planNoteDeletion(records: Records, record: NoteRecord, { agent, at }: Change): Promise<ChangedNote> {
   const { visibility, recipients, audience } = record
-  const activity = deleteNoteActivity(record, new Date(at).toISOString())
+  const activity = buildNoteDeleteActivity(record, new Date(at).toISOString())
   const gone = { visibility, recipients, audience, note: activity['object'] as JsonObject }
   return { record: gone, calls: await callsToNoteReaders(records, gone, agent, activity) }
 }

@@ -28,7 +28,7 @@ export function reportOperations(deps: OperateDeps): Operations {
     async 'reports.show'(input) {
       const { id } = parseOperationInput(idShape, input, 'give id as the list shows it')
       const value = (await findOpenReport(id)) ?? (await records.get(peerFamilies.closedFlag, id))
-      if (value === undefined) throw reportNotFound()
+      if (value === undefined) throw reportNotFoundError()
       const report = toReport(deps, id, value)
       return {
         value: {
@@ -39,7 +39,7 @@ export function reportOperations(deps: OperateDeps): Operations {
     async 'reports.close'(input, { at }) {
       const { id } = parseOperationInput(idShape, input, 'give id as the list shows it')
       const value = await findOpenReport(id)
-      if (value === undefined) throw reportNotFound()
+      if (value === undefined) throw reportNotFoundError()
       const mine = typeof value['actor'] === 'string' ? { subject: value['actor'] } : {}
       return {
         value: { id, closedAt: at },
@@ -92,6 +92,6 @@ async function readReportedPost({ records }: OperateDeps, id: string): Promise<J
   }
 }
 
-function reportNotFound(): GatewayError {
+function reportNotFoundError(): GatewayError {
   return new GatewayError('not_found', 'no such report, or it is closed; list them with parley activitypub reports')
 }

@@ -34,7 +34,7 @@ export function deliverActivityPub(
 ): (call: ActivityPubCall, attempt: Attempt) => Promise<DeliveryResult> {
   const inboxDeps = {
     hosts: createHostStateStore(deps),
-    gone: createGoneInboxCounter(deps),
+    gone: createGoneInboxRegistry(deps),
     keepNote: createNoteStore(deps.records),
   }
   return async (given, attempt) => {
@@ -295,7 +295,7 @@ interface GoneInboxes {
   holds(call: InboxCall): Promise<boolean>
 }
 
-function createGoneInboxCounter({
+function createGoneInboxRegistry({
   ttlStore,
   records,
 }: {

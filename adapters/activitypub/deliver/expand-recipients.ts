@@ -18,7 +18,7 @@ import {
   type Recipient,
   storedScheme,
 } from '../wire/delivery.ts'
-import { peerKey, personOrderKey } from '../wire/records.ts'
+import { peerKey, perPersonDeliveryOrderKey } from '../wire/records.ts'
 
 export type ExpandDeps = {
   readonly origin: string
@@ -237,7 +237,7 @@ async function resolveInboxes(
 export function deliveryOrderKey({ call, orderKey }: RenderedCall): string {
   const { agent, inbox } = call as InboxCall
   const person = findAddressedPerson(call as InboxCall)
-  return person === undefined ? `${agent} ${orderKey ?? inbox}` : personOrderKey(agent, person)
+  return person === undefined ? `${agent} ${orderKey ?? inbox}` : perPersonDeliveryOrderKey(agent, person)
 }
 
 /** Whom it answers or names, if it goes to them. */

@@ -6,7 +6,7 @@ import {
   type ProbeResult,
   wrongAnswerProblem,
 } from '../../../src/contract/index.ts'
-import { readOwnDocument } from '../../../src/lib/index.ts'
+import { fetchOwnPublicDocument } from '../../../src/lib/index.ts'
 import type { DocumentUrls } from '../documents/urls.ts'
 import { activityJson, jrdJson, webFingerSelfLink } from './checks.ts'
 
@@ -45,10 +45,10 @@ async function findWebFingerProblem(
   const place = `${isElsewhere ? `https://${handleHost}` : origin}/.well-known/webfinger`
   const asked = { headers: { accept: jrdJson }, signal }
   const url = `${place}?resource=${encodeURIComponent(`acct:${agent}@${handleHost}`)}`
-  const first = await readOwnDocument(fetch, url, asked)
+  const first = await fetchOwnPublicDocument(fetch, url, asked)
   // The host of the handles may pass the question on to us: a redirect, as other servers follow it.
   const isPassedOn = first.kind === 'redirect' && isElsewhere && new URL(first.to).origin === origin
-  const found = isPassedOn ? await readOwnDocument(fetch, first.to, asked) : first
+  const found = isPassedOn ? await fetchOwnPublicDocument(fetch, first.to, asked) : first
   if (found.kind === 'problem') return found.problem
   if (found.kind === 'redirect') return wrongAnswerProblem(`${place} redirects elsewhere`)
   return webFingerSelfLink(found.json) === places.actor(agent)
@@ -62,7 +62,7 @@ async function findActorProblem(
   signal: AbortSignal,
 ): Promise<ProbeProblem | undefined> {
   const actor = places.actor(agent)
-  const found = await readOwnDocument(fetch, actor, { headers: { accept: activityJson }, signal })
+  const found = await fetchOwnPublicDocument(fetch, actor, { headers: { accept: activityJson }, signal })
   if (found.kind === 'problem') return found.problem
   if (found.kind === 'redirect') return wrongAnswerProblem(`${actor} redirects elsewhere`)
   return found.json['id'] === actor ? undefined : wrongAnswerProblem(`${actor} is not the actor of this gateway`)

@@ -6,7 +6,7 @@ const kept = 'public, max-age=180'
 const methods = 'GET, HEAD, OPTIONS'
 
 /** Undefined: it is to be read. */
-export function methodNotAllowed({ method }: Request): Response | undefined {
+export function answerNonReadMethod({ method }: Request): Response | undefined {
   if (method === 'GET' || method === 'HEAD') return undefined
   const allowed = { allow: methods, ...open }
   if (method === 'OPTIONS')

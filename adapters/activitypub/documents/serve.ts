@@ -24,9 +24,9 @@ import { hostMetaXml, nodeinfoDocument, nodeinfoLinks, nodeinfoType } from './in
 import { isPublicNote, type OwnNote, type OwnNotes } from './own-notes.ts'
 import { contentSecurityPolicy, notePage, profilePage } from './pages.ts'
 import {
+  answerNonReadMethod,
   htmlDocument,
   jsonDocument,
-  methodNotAllowed,
   notFoundResponse,
   problemResponse,
   textDocument,
@@ -71,7 +71,7 @@ async function servePath(
   if (standing !== undefined && standing.kind !== 'here')
     return standing.kind === 'retired' ? serveRetiredAgent(deps, place, request) : notFoundResponse()
   if (place.kind === 'inbox') return serveInbox(deps, { request, context, agent: place.agent })
-  const other = methodNotAllowed(request)
+  const other = answerNonReadMethod(request)
   if (other !== undefined) return other
   return standing === undefined
     ? serveInstance(deps, place, request)

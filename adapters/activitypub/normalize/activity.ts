@@ -12,16 +12,16 @@ import { htmlToText } from '../../../src/markdown/index.ts'
 import { iriHost } from '../signatures/host-authority.ts'
 import { type ActivityPayload, nothingKnown, type ReadObject } from '../wire/activity.ts'
 import {
-  answerFollow,
+  buildFollowAnswerCall,
   type FollowRecord,
   followerKey,
   followerWrites,
-  followRequestPeriod,
+  followRequestHourIndex,
   followRequestWrites,
   ownFamilies,
   peerFamilies,
   peerKey,
-  personOrderKey,
+  perPersonDeliveryOrderKey,
 } from '../wire/records.ts'
 import {
   type ActivityContext,
@@ -207,7 +207,7 @@ function toAccountDeletion(
   return {
     recordWrites: gone,
     isAccountDeleted: true,
-    cancelPending: { orderKeyPrefix: personOrderKey(agent, actor) },
+    cancelPending: { orderKeyPrefix: perPersonDeliveryOrderKey(agent, actor) },
     roomStatus: { room: place, closed: 'actor_deleted', at },
   }
 }
@@ -230,8 +230,11 @@ function normalizeFollow(context: ActivityContext): IgnoredEvent {
   const { receivedAt } = context.rawRequest
   const { inbox, sharedInbox = null } = signer
   const asker: FollowRecord = { agent, actor: signer.id, inbox, sharedInbox, follow: id, askedAt: receivedAt }
-  const known = { deliveryId: `${activityDeliveryId(context).slice(0, 490)} ${followRequestPeriod(receivedAt)}`, once }
-  const replyToFollow = (type: 'Accept' | 'Reject') => [answerFollow(context.places.actor(agent), asker, type)]
+  const known = {
+    deliveryId: `${activityDeliveryId(context).slice(0, 490)} ${followRequestHourIndex(receivedAt)}`,
+    once,
+  }
+  const replyToFollow = (type: 'Accept' | 'Reject') => [buildFollowAnswerCall(context.places.actor(agent), asker, type)]
   switch (context.moderation.follow) {
     case 'reject':
       return ignoreActivity(context, 'follow_rejected', { ...known, protocolReplies: replyToFollow('Reject') })
@@ -296,7 +299,7 @@ function normalizeBlock(context: ActivityContext): IgnoredEvent {
   const roomStatus = { room: place, closed: 'blocked', at: context.rawRequest.receivedAt }
   return ignoreActivity(context, 'blocked_by_author', {
     recordWrites: effects,
-    cancelPending: { orderKeyPrefix: personOrderKey(agent, signer.id) },
+    cancelPending: { orderKeyPrefix: perPersonDeliveryOrderKey(agent, signer.id) },
     roomStatus,
   })
 }

@@ -189,7 +189,7 @@ function noteThread(context: ActivityContext, said: Said): InboundMessage['threa
   const contexts = [safeIri(objectContext), safeIri(conversation)].flatMap((name) =>
     name === undefined ? [] : [`c:${name}`],
   )
-  const named = contexts.length > 0 ? [...new Set(contexts)] : threadAliases(context, said)
+  const named = contexts.length > 0 ? [...new Set(contexts)] : fallbackThreadAliases(context, said)
   return {
     candidates: [`o:${id}`, ...(parent === undefined ? [] : [`o:${parent}`]), ...named],
     platformVerified: false,
@@ -202,7 +202,10 @@ function noteThread(context: ActivityContext, said: Said): InboundMessage['threa
  * Where no thread is named: what this author asks under one post is one conversation. No server is asked where the thread began:
  * not before the answer to the delivery, which must be fast, and after it the lane is chosen.
  */
-function threadAliases({ gated: { signer } }: ActivityContext, { object, visibility }: Said): readonly string[] {
+function fallbackThreadAliases(
+  { gated: { signer } }: ActivityContext,
+  { object, visibility }: Said,
+): readonly string[] {
   // A chat names no thread at all: it is one.
   if (isChatMessage(object)) return safeIri(signer.id) === undefined ? [] : [`m:${signer.id}`]
   const isOpen = visibility === 'public' || visibility === 'unlisted'

@@ -37,13 +37,13 @@ export function createNoteActivity(draft: DraftCall, { origin, id, published, af
     type: 'Create',
     actor,
     published,
-    ...audienceMembers(note),
+    ...copyAudienceFields(note),
     object: note,
   }
 }
 
 /** The same note in other words. `version`: how often it was changed, this time included. */
-export function updateNoteActivity(
+export function buildNoteUpdateActivity(
   { note }: Pick<NoteRecord, 'note'>,
   change: { readonly content: string; readonly source: string; readonly version: number; readonly updated: string },
 ): JsonObject {
@@ -62,14 +62,14 @@ export function updateNoteActivity(
     id: `${stringOrEmpty(note['id'])}#update-${version}`,
     type: 'Update',
     actor: note['attributedTo'] ?? null,
-    ...audienceMembers(note),
+    ...copyAudienceFields(note),
     updated,
     object: changed,
   }
 }
 
 /** To the people it was sent to. */
-export function deleteNoteActivity({ note }: Pick<NoteRecord, 'note'>, deleted: string): JsonObject {
+export function buildNoteDeleteActivity({ note }: Pick<NoteRecord, 'note'>, deleted: string): JsonObject {
   const id = stringOrEmpty(note['id'])
   const object = { id, type: 'Tombstone', formerType: note['type'] ?? 'Note', deleted }
   return {
@@ -77,7 +77,7 @@ export function deleteNoteActivity({ note }: Pick<NoteRecord, 'note'>, deleted: 
     id: `${id}#delete`,
     type: 'Delete',
     actor: note['attributedTo'] ?? null,
-    ...audienceMembers(note),
+    ...copyAudienceFields(note),
     object,
   }
 }
@@ -86,7 +86,7 @@ function noteJsonLdContext(note: JsonObject): JsonObject {
   return isChatMessage(note) ? chatWords : noteContext
 }
 
-function audienceMembers({ to = [], cc = [], audience }: JsonObject): JsonObject {
+function copyAudienceFields({ to = [], cc = [], audience }: JsonObject): JsonObject {
   return { to, cc, ...(audience === undefined ? {} : { audience }) }
 }
 

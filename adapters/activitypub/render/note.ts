@@ -25,7 +25,7 @@ const defaultLimit = 500
 // Some servers drop an activity above 60 KB, and the tags around the words count too.
 const maxHtmlBytes = 48 * 1024
 
-export function renderNote(root: Root, options: NoteOptions = {}): readonly Note[] {
+export function renderNoteThread(root: Root, options: NoteOptions = {}): readonly Note[] {
   const { limit = defaultLimit, hrefOf = () => undefined } = options
   const posts = splitIntoThread(toNoteTree(root), limit, createNoteMeasures(hrefOf))
   return posts.map((blocks) => ({

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../../src/lib/index.ts'
 import { type Block, type Inline, type Root, replyTree } from '../../../src/markdown/index.ts'
 import { actorIri, profileIri } from '../wire/activity.ts'
 import { type ActivityPubReplyTo, type Person, storedScheme } from '../wire/delivery.ts'
-import { type Note, renderNote } from './note.ts'
+import { type Note, renderNoteThread } from './note.ts'
 
 type ReplyText = {
   readonly notes: readonly Note[]
@@ -35,16 +35,16 @@ export function renderReplyText(reply: NormalizedResponse, options: ReplyTextOpt
   const live = new Set([...options.mayNotify].filter((name) => people.byName(name) !== undefined))
   const tree = buildReplyTree(reply, live, options)
   if (options.isUncalled)
-    return { notes: renderNote(tree, { limit, hrefOf: () => undefined }), called: people.answered }
+    return { notes: renderNoteThread(tree, { limit, hrefOf: () => undefined }), called: people.answered }
   const named = listInlines(tree).flatMap((node) => (node.type === 'mention' ? (people.byName(node.name) ?? []) : []))
   const called = dropDuplicatePeople([...people.answered, ...named])
   const mentionHref = (name: string): string | undefined => personPageUrl(people.byName(name))
   const unnamed = called.filter(({ actor }) => !named.some((each) => each.actor === actor))
-  const notes = renderNote(prependMentions(tree, personHandles(unnamed)), { limit, hrefOf: mentionHref })
+  const notes = renderNoteThread(prependMentions(tree, personHandles(unnamed)), { limit, hrefOf: mentionHref })
   if (notes.length <= 1) return { notes, called }
   // In a thread people are mentioned once, at its beginning; further down a name is only a name.
   return {
-    notes: renderNote(prependMentions(buildReplyTree(reply, new Set(), options), personHandles(called)), {
+    notes: renderNoteThread(prependMentions(buildReplyTree(reply, new Set(), options), personHandles(called)), {
       limit,
       hrefOf: mentionHref,
     }),

@@ -237,7 +237,7 @@ export function createRequestSignerLookup({ keys, now, origin }: ReaderVerifierD
     }
     return false
   }
-  const verifyKeyOwner = async (claim: SignatureClaim): Promise<string | undefined> => {
+  const findClaimSigner = async (claim: SignatureClaim): Promise<string | undefined> => {
     // A key that does not fit may have been changed by its owner.
     for (const ask of [keys.find, keys.refresh]) {
       const answer = await ask(claim.keyId)
@@ -259,6 +259,6 @@ export function createRequestSignerLookup({ keys, now, origin }: ReaderVerifierD
       : [parseCavageSignature(signed, now())]
     // One signature, one signer: of several it is not said whose the question is.
     const [claim] = claims
-    return claims.length === 1 && claim?.kind === 'passed' ? verifyKeyOwner(claim.value) : undefined
+    return claims.length === 1 && claim?.kind === 'passed' ? findClaimSigner(claim.value) : undefined
   }
 }

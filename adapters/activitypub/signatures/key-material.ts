@@ -20,7 +20,7 @@ const ed25519Prefix = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x0
 const ellipticPrefix = [0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01]
 
 /** `publicKeyPem`. Undefined: it is none that we could check a signature with. */
-export async function importPemKey(pem: unknown): Promise<KeyMaterial | undefined> {
+export async function pemToKeyMaterial(pem: unknown): Promise<KeyMaterial | undefined> {
   if (typeof pem !== 'string' || pem.length > maxText) return undefined
   const match = /-----BEGIN (RSA )?PUBLIC KEY-----([A-Za-z0-9+/=\s]+)-----END/.exec(pem)
   const bytes = match === null ? undefined : decodeStrictBase64((match[2] ?? '').replace(/\s+/g, ''))
@@ -29,7 +29,7 @@ export async function importPemKey(pem: unknown): Promise<KeyMaterial | undefine
 }
 
 /** `publicKeyMultibase` of a Multikey (FEP-521a). */
-export async function importMultikey(multibase: unknown): Promise<KeyMaterial | undefined> {
+export async function multikeyToKeyMaterial(multibase: unknown): Promise<KeyMaterial | undefined> {
   if (typeof multibase !== 'string' || multibase.length > 128) return undefined
   const bytes = multibase.startsWith('z') ? decodeBase58(multibase.slice(1), 34) : undefined
   // Multicodec ed25519-pub.

@@ -96,7 +96,7 @@ function createKeyPairSource({ ownKeys }: ActorKeysDeps): Pairs {
     if (before !== undefined) return before
     const suffix = generation === 1 ? '' : `-${generation}`
     const id = `${owner.actor}#${idNames[algorithm]}${suffix}`
-    const opened = importOwnKey(ownKeys, name, algorithm).then((pair) => ({ id, ...pair }))
+    const opened = loadOrMakeOwnKey(ownKeys, name, algorithm).then((pair) => ({ id, ...pair }))
     known.set(name, opened)
     // What failed is tried again by the next caller.
     opened.catch(() => known.delete(name))
@@ -104,12 +104,12 @@ function createKeyPairSource({ ownKeys }: ActorKeysDeps): Pairs {
   }
 }
 
-async function importOwnKey(
+async function loadOrMakeOwnKey(
   ownKeys: ActorKeysDeps['ownKeys'],
   name: string,
   algorithm: Algorithm,
 ): Promise<Omit<ActorKey, 'id'>> {
-  const text = await ownKeys.keep(name, () => makeKeyPair(algorithm))
+  const text = await ownKeys.keep(name, () => makeKeyPairJson(algorithm))
   if (text === undefined)
     throw new GatewayError(
       'config_invalid',
@@ -123,7 +123,7 @@ async function importOwnKey(
   }
 }
 
-async function makeKeyPair(algorithm: Algorithm): Promise<string> {
+async function makeKeyPairJson(algorithm: Algorithm): Promise<string> {
   const size = { modulusLength: 2048, publicExponent: Uint8Array.from([1, 0, 1]) }
   const how = algorithm === 'rsa' ? { ...algorithms.rsa, ...size } : algorithms.ed25519
   // Both algorithms make pairs; the platform's types also know some that do not.

@@ -194,7 +194,7 @@ export type ReverifyDeps = {
 }
 
 /** Undefined: what is kept does not say enough. */
-export async function reverifyStoredActivity(
+export async function restoreVerifiedActivity(
   { remote, acceptsProofs }: ReverifyDeps,
   { bytes }: RawRequest,
   { subject }: StoredEventFacts,

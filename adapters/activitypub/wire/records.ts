@@ -25,7 +25,7 @@ export function peerKey(agent: string, actor: string): string {
 }
 
 /** What goes to one person goes in this order. It has an end, so that no key is the beginning of another. */
-export function personOrderKey(agent: string, actor: string): string {
+export function perPersonDeliveryOrderKey(agent: string, actor: string): string {
   return `${peerKey(agent, actor)} >`
 }
 
@@ -72,7 +72,7 @@ const asContext = 'https://www.w3.org/ns/activitystreams'
 const answeredMs = 60 * 60 * 1000
 
 /** Which of the times they asked: within one they are answered once. */
-export function followRequestPeriod(askedAt: string): number {
+export function followRequestHourIndex(askedAt: string): number {
   const at = Date.parse(askedAt)
   return Number.isFinite(at) ? Math.floor(at / answeredMs) : 0
 }
@@ -98,7 +98,7 @@ function followToJson({ actor, inbox, sharedInbox, follow, askedAt }: FollowReco
 }
 
 /** Undefined: what is kept is not enough to answer. */
-export function parseFollow(agent: string, value: JsonObject): FollowRecord | undefined {
+export function parseStoredFollowRecord(agent: string, value: JsonObject): FollowRecord | undefined {
   const { actor, inbox, shared_inbox: shared, follow, asked_at: askedAt } = value
   if (typeof actor !== 'string' || typeof inbox !== 'string' || typeof follow !== 'string') return undefined
   const sharedInbox = typeof shared === 'string' ? shared : null
@@ -108,11 +108,11 @@ export function parseFollow(agent: string, value: JsonObject): FollowRecord | un
 export type ProtocolReply = NonNullable<IgnoredEvent['protocolReplies']>[number]
 
 /** `own`: the agent as others know it. */
-export function answerFollow(own: string, asker: FollowRecord, type: 'Accept' | 'Reject'): ProtocolReply {
+export function buildFollowAnswerCall(own: string, asker: FollowRecord, type: 'Accept' | 'Reject'): ProtocolReply {
   const { agent, actor, inbox, follow, askedAt } = asker
   // Only what is needed to find it: some servers refuse a follow that comes back with more than they sent.
   const object: JsonObject = { id: follow, type: 'Follow', actor, object: own }
-  const name = `${type.toLowerCase()}-${encodeURIComponent(follow)}-${followRequestPeriod(askedAt)}`
+  const name = `${type.toLowerCase()}-${encodeURIComponent(follow)}-${followRequestHourIndex(askedAt)}`
   const call: InboxCall = {
     op: 'deliver',
     agent,
@@ -120,5 +120,5 @@ export function answerFollow(own: string, asker: FollowRecord, type: 'Accept' | 
     is_shared: false,
     activity: { '@context': asContext, id: `${own}#${name}`, type, actor: own, to: [actor], object },
   }
-  return { call, orderKey: personOrderKey(agent, actor), clientId: `${agent}:${name}`.slice(0, 1500) }
+  return { call, orderKey: perPersonDeliveryOrderKey(agent, actor), clientId: `${agent}:${name}`.slice(0, 1500) }
 }

@@ -52,7 +52,7 @@ export type RunEventWriter = {
   readonly isOver: () => boolean
 }
 
-export function createRunEventWriter(run: RunFacts): RunEventWriter {
+export function createRunEventTranslator(run: RunFacts): RunEventWriter {
   const told: RunProgress = {
     ...run,
     words: '',

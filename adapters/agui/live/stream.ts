@@ -5,7 +5,7 @@ import { type Json, type JsonObject, parseBoundedJson, settleWithin } from '../.
 import { decisionMessageId, parseRunCommand } from '../normalize.ts'
 import { confirmationInterrupt } from '../render.ts'
 import { type RunRequest, runRequestSchema } from '../wire.ts'
-import { createRunEventWriter, type RunFacts, sseFrame } from './run-events.ts'
+import { createRunEventTranslator, type RunFacts, sseFrame } from './run-events.ts'
 
 const heartbeatMs = 15_000
 
@@ -78,7 +78,7 @@ async function* streamRunFrames(
   seen: string,
   signal: AbortSignal,
 ): AsyncGenerator<string, undefined> {
-  const teller = createRunEventWriter(run)
+  const teller = createRunEventTranslator(run)
   yield teller
     .begin()
     .map((event) => sseFrame(event, undefined))
@@ -153,7 +153,7 @@ export async function checkOpenInterrupts(
   const isStreamed = accept.includes('text/event-stream')
   if ((request.resume ?? []).length === 0)
     return open.length === 0 ? free : checkRequestWithoutResume(request, open, isStreamed)
-  return resumeInterrupts({ tasks, request, subject, waits, isStreamed })
+  return checkResumeDecisions({ tasks, request, subject, waits, isStreamed })
 }
 
 type Resumption = {
@@ -164,7 +164,13 @@ type Resumption = {
   readonly isStreamed: boolean
 }
 
-async function resumeInterrupts({ tasks, request, subject, waits, isStreamed }: Resumption): Promise<InterruptCheck> {
+async function checkResumeDecisions({
+  tasks,
+  request,
+  subject,
+  waits,
+  isStreamed,
+}: Resumption): Promise<InterruptCheck> {
   const open = waits.filter((wait) => !wait.isOver)
   const continuesTurn = new Map<string, string>()
   for (const { interruptId } of request.resume ?? []) {
@@ -211,7 +217,7 @@ type Problem = { readonly code: string; readonly message: string; readonly remed
 const codeLength = 6
 const maxNamed = 3
 
-function approvalChoices(open: readonly TaskWait[]): string {
+function approvalCommandsHint(open: readonly TaskWait[]): string {
   return open
     .slice(0, maxNamed)
     .map(({ id }) => `/approve ${id.slice(-codeLength)} or /reject ${id.slice(-codeLength)}`)
@@ -223,7 +229,7 @@ function openInterruptProblem(open: readonly TaskWait[]): Problem {
   return {
     code: 'interrupts_pending',
     message: `a decision is waited for on this thread: ${summaries.join('; ')}`,
-    remedy: `answer with ${approvalChoices(open)}, send resume with a decision about every open interrupt, or use another threadId`,
+    remedy: `answer with ${approvalCommandsHint(open)}, send resume with a decision about every open interrupt, or use another threadId`,
   }
 }
 
@@ -231,7 +237,7 @@ function partialDecisionProblem(open: readonly TaskWait[]): Problem {
   return {
     code: 'interrupts_not_all_decided',
     message: 'not every open interrupt of this thread is decided',
-    remedy: `send one resume with an entry for each of them, or decide one by one with ${approvalChoices(open)}`,
+    remedy: `send one resume with an entry for each of them, or decide one by one with ${approvalCommandsHint(open)}`,
   }
 }
 

@@ -6,7 +6,7 @@ import type { Attempt, TtlStore } from '../../../src/contract/index.ts'
 import { type JsonObject, sha256Hex } from '../../../src/lib/index.ts'
 import type { DeliveryDeps } from '../deliver/settings.ts'
 import { base32 } from '../threading.ts'
-import { mailSubject } from '../wire/address.ts'
+import { mailtoSubjectOfAddress } from '../wire/address.ts'
 import type { MailCall, MailDecision } from '../wire/call.ts'
 
 const decisionFamily = 'mail-decision'
@@ -49,7 +49,7 @@ export async function createDecisionLinks(
       value,
       isOnce: true,
       lifeMs: decisionLinkLifeMs(decision, deps.now()),
-      subject: mailSubject(person.address),
+      subject: mailtoSubjectOfAddress(person.address),
     })
     links.push({ ...decision, url: `${publicUrl}${decisionPath(connection.id)}/${token}` })
   }
@@ -114,6 +114,13 @@ export async function findDecisionLink(notes: TtlStore, token: string, now: numb
 /** After the decision is stored: from now on the link says that it was used. */
 export async function markLinkUsed(notes: TtlStore, key: string, decision: Decision, address: string): Promise<void> {
   const value: JsonObject = { decision }
-  const note = { family: decidedFamily, key, value, lifeMs: rememberedMs, isOnce: true, subject: mailSubject(address) }
+  const note = {
+    family: decidedFamily,
+    key,
+    value,
+    lifeMs: rememberedMs,
+    isOnce: true,
+    subject: mailtoSubjectOfAddress(address),
+  }
   await notes.keep(note)
 }

@@ -18,7 +18,7 @@ import {
 import { GatewayError, readBody } from '../../../src/lib/index.ts'
 import { escapeHtml } from '../../../src/markdown/index.ts'
 import type { EmailSay } from '../sentences.ts'
-import { mailSubject } from '../wire/address.ts'
+import { mailtoSubjectOfAddress } from '../wire/address.ts'
 import {
   type Decision,
   type DecisionNote,
@@ -48,7 +48,7 @@ export function decisionEndpoints({ connection }: Pick<DecisionDeps, 'connection
 }
 
 /** Undefined: it is another address. */
-export function serveDecision(
+export function createDecisionLinkHandler(
   deps: DecisionDeps,
 ): (request: Request, context: ServeContext) => Promise<Response | undefined> {
   const prefix = `${decisionPath(deps.connection.id)}/`
@@ -136,7 +136,7 @@ export type PressedDecision = {
 }
 
 function decisionToInboundMessage({ decision, key, note, receivedAt, connection }: PressedDecision): InboundMessage {
-  const subject = mailSubject(note.address)
+  const subject = mailtoSubjectOfAddress(note.address)
   const recipient = formatAddress({ local: note.agent, domain: connection.domain })
   const id = `decide:${key}`
   return {

@@ -3,8 +3,8 @@ import type { MailResolver, Resolve } from '../dns.ts'
 import { normalizeDomain } from '../wire/address.ts'
 import type { Mailbox, MailHead, MailProof, MailRefusal, ReceivedMail } from '../wire/mail.ts'
 import type { CheckedDmarc, CheckedMail, MailChecks } from './mail-checks.ts'
-import { checkReplay, type Dated, mailArrivalTime } from './replay.ts'
-import { cleanSignatureReason, readArcChain, readDkimSignature, type Signature } from './signatures.ts'
+import { checkFreshnessAndRecipients, type Dated, mailArrivalTime } from './replay.ts'
+import { cleanSignatureReason, judgeArcChain, judgeCheckedSignature, type Signature } from './signatures.ts'
 
 export type Judging = {
   readonly mail: ReceivedMail
@@ -51,14 +51,18 @@ export async function authenticateAuthor(
     minBitLength: settings.minRsaBits,
     curTime: new Date(now),
   })
-  const signatures = checked.results.map((result) => readDkimSignature(result, now))
+  const signatures = checked.results.map((result) => judgeCheckedSignature(result, now))
   const told = signatures.map(({ reason }) => reason)
   if (!isSameParsedAuthor(checked, from))
-    return toMailProof(judging, { standing: 'none', method: 'none', reasons: [...told, 'parser_disagreement'] })
+    return buildProofAfterFreshnessCheck(judging, {
+      standing: 'none',
+      method: 'none',
+      reasons: [...told, 'parser_disagreement'],
+    })
   const passed = signatures.filter(({ result }) => result === 'pass')
   const policy = await library.checkDmarc(dmarcCheckInput(checked, passed, [], resolve))
   if (policy.response === false)
-    return toMailProof(judging, {
+    return buildProofAfterFreshnessCheck(judging, {
       standing: 'none',
       method: 'none',
       reasons: [...told, `dmarc=skipped ${policy.reason}`],
@@ -66,15 +70,18 @@ export async function authenticateAuthor(
   if (policy.response.status.result === 'temperror') return dnsUnknownRefusal(dns)
   const authors = passed.filter((signature) => !signature.isCut && isAuthorSignature(signature, policy, from))
   if (authors.length > 0)
-    return toMailProof(judging, verifiedAuthorOutcome(judging.head, { authors, all: signatures }, policy, told))
-  const chain = await readArcChain(library, checked, {
+    return buildProofAfterFreshnessCheck(
+      judging,
+      verifiedAuthorOutcome(judging.head, { authors, all: signatures }, policy, told),
+    )
+  const chain = await judgeArcChain(library, checked, {
     resolve,
     sealers: new Set(settings.trustedSealers.map((domain) => domain.toLowerCase())),
     authorDomain: from.domain,
     now,
   })
   if (chain.kind === 'vouched') {
-    return toMailProof(judging, {
+    return buildProofAfterFreshnessCheck(judging, {
       standing: 'verified',
       method: 'email-dmarc',
       signature: {
@@ -100,7 +107,7 @@ export async function authenticateAuthor(
   if (isOpen || (chain.reason?.startsWith('arc=fail') === true && dns.unknown().length > 0))
     return dnsUnknownRefusal(dns)
   const all = await library.checkDmarc(dmarcCheckInput(checked, passed, origin.domains, resolve))
-  return toMailProof(judging, unverifiedAuthorOutcome(all, passed, origin, from, reasons))
+  return buildProofAfterFreshnessCheck(judging, unverifiedAuthorOutcome(all, passed, origin, from, reasons))
 }
 
 /** The library must have read the same author as the scanner: one field, one address, one domain. */
@@ -234,14 +241,14 @@ function unverifiedAuthorOutcome(
   return { standing: p === 'reject' || p === 'quarantine' ? 'spoofed' : 'none', method: 'none', reasons }
 }
 
-function toMailProof(
+function buildProofAfterFreshnessCheck(
   { mail, head, from, settings }: Judging,
   { standing, method, signature, signatures = [], dated = [], reasons }: JudgeOutcome,
 ): MailProof | MailRefusal {
   const unnamed = new Set(settings.unnamedRecipients.map((address) => address.toLowerCase()))
   const checked =
     standing === 'verified' && signature !== undefined
-      ? checkReplay(mail, head, { ...signature, all: dated }, unnamed)
+      ? checkFreshnessAndRecipients(mail, head, { ...signature, all: dated }, unnamed)
       : undefined
   if (checked?.kind === 'refused') return checked.refusal
   const suspicion = checked?.kind === 'suspected' ? checked.reason : undefined

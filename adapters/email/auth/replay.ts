@@ -37,7 +37,7 @@ export type Freshness =
 export const mailArrivalTime = ({ mailboxAt, receivedAt }: ReceivedMail): number => Date.parse(mailboxAt ?? receivedAt)
 
 /** `unnamed`: agents that may get mails which do not name them (Bcc, aliases). */
-export function checkReplay(
+export function checkFreshnessAndRecipients(
   mail: ReceivedMail,
   head: MailHead,
   signed: SignedMail,

@@ -26,7 +26,7 @@ const skewMs = 10 * 60_000
 /** Below it a key is accepted, and said to be weak. */
 const goodRsaBits = 2048
 
-export function readDkimSignature(checked: CheckedSignature, now: number): Signature {
+export function judgeCheckedSignature(checked: CheckedSignature, now: number): Signature {
   const { status, signingDomain = '', selector = '', signTime } = checked
   const signedAt = typeof signTime === 'string' ? Date.parse(signTime) : undefined
   const domain = normalizeDomain(signingDomain) ?? signingDomain.toLowerCase()
@@ -91,7 +91,7 @@ export type ArcChain =
     }
   | { readonly kind: 'silent'; readonly reason: string | undefined }
 
-export async function readArcChain(
+export async function judgeArcChain(
   library: MailChecks,
   checked: CheckedMail,
   {
@@ -108,7 +108,10 @@ export async function readArcChain(
   const texts = chain.map((set) => String(set['arc-message-signature']?.parsed?.['b']?.value ?? ''))
   // The first relay saw the mail as its author sent it; all of them have sealed what it said. Read before the seals are checked:
   // the library rewrites it then.
-  const isPassRecorded = recordsDmarcPass(chain[0]?.['arc-authentication-results']?.parsed?.['dmarc'], authorDomain)
+  const isPassRecorded = isDmarcPassOfAuthorDomain(
+    chain[0]?.['arc-authentication-results']?.parsed?.['dmarc'],
+    authorDomain,
+  )
   const arc = await library.checkArc(checked.arc, { resolver: resolve, strict: true })
   if (arc.status.result === 'none') return { kind: 'silent', reason: undefined }
   if (arc.status.result !== 'pass')
@@ -124,11 +127,11 @@ export async function readArcChain(
 
 function readPassingArcSignature({ signature }: CheckedArc, now: number): Signature | undefined {
   if (signature === undefined || signature === false) return undefined
-  const read = readDkimSignature(signature, now)
+  const read = judgeCheckedSignature(signature, now)
   return read.result === 'pass' && !read.isCut ? read : undefined
 }
 
 /** `dmarc=pass header.from=` the author's domain, said once: where it is said twice there is no one tag. */
-function recordsDmarcPass(verdict: ArcTag | undefined, authorDomain: string): boolean {
+function isDmarcPassOfAuthorDomain(verdict: ArcTag | undefined, authorDomain: string): boolean {
   return verdict?.value === 'pass' && String(verdict.header?.from ?? '').toLowerCase() === authorDomain
 }

@@ -116,7 +116,9 @@ export function emailStartNotice(settings: EmailSettings, deps: NoticeDeps): Pic
   const { smtpUrl, mailFolder } = settings
   const until = 'until SMTP_URL is set'
   const said = [
-    deps.publicUrl === undefined ? undefined : incomingMailNotice(settings, deps, new URL(deps.publicUrl).hostname),
+    deps.publicUrl === undefined
+      ? undefined
+      : incomingMailSetupWarning(settings, deps, new URL(deps.publicUrl).hostname),
     smtpUrl !== undefined || deps.mailer !== undefined
       ? undefined
       : mailFolder === undefined
@@ -127,7 +129,11 @@ export function emailStartNotice(settings: EmailSettings, deps: NoticeDeps): Pic
 }
 
 /** Why a mail to an agent at the public host would not get here. */
-function incomingMailNotice(settings: EmailSettings, { host, mailer }: NoticeDeps, shown: string): string | undefined {
+function incomingMailSetupWarning(
+  settings: EmailSettings,
+  { host, mailer }: NoticeDeps,
+  shown: string,
+): string | undefined {
   const { domain, smtp } = settings
   if (isWithinDomain(developmentDomain, host))
     return domain === developmentDomain && acceptsPushedMail(settings, mailer)

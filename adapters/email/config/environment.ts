@@ -2,7 +2,7 @@
 import type * as z from 'zod'
 import { type AccessRule, type EnvironmentReading, parseAddress } from '../../../src/contract/index.ts'
 import { secret, splitCommaList } from '../../../src/lib/index.ts'
-import { mailSubject } from '../wire/address.ts'
+import { mailtoSubjectOfAddress } from '../wire/address.ts'
 import { developmentDomain, type emailSettingsSchema, parseMailboxUrl } from './settings.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -112,5 +112,5 @@ function emailAccessRule(list: string | undefined): AccessRule | undefined {
   const entries = splitCommaList(list)
   if (entries.length === 0) return undefined
   if (entries.includes('*')) return { mode: 'public', allow: [] }
-  return { mode: 'allow_list', allow: entries.map(mailSubject) }
+  return { mode: 'allow_list', allow: entries.map(mailtoSubjectOfAddress) }
 }

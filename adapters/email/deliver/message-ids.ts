@@ -1,7 +1,7 @@
 // Message-IDs of our mails: the same at every try, so that a recipient who gets one twice can tell.
 import type { Attempt, DeliveryResult, TtlStore } from '../../../src/contract/index.ts'
 import { threadKey, threadName } from '../threading.ts'
-import { isAsciiMailAddress, isMessageId, mailSubject } from '../wire/address.ts'
+import { isAsciiMailAddress, isMessageId, mailtoSubjectOfAddress } from '../wire/address.ts'
 import type { MailCall } from '../wire/call.ts'
 import type { DeliveryDeps, DeliverySettings } from './settings.ts'
 
@@ -57,7 +57,7 @@ export async function storeDeliveryByKey(notes: TtlStore | undefined, clientId: 
     key,
     value: { client_id: clientId, to },
     lifeMs: knownMs,
-    subject: mailSubject(to),
+    subject: mailtoSubjectOfAddress(to),
   })
 }
 

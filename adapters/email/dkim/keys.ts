@@ -26,7 +26,7 @@ export async function readOrMakeDkimKeys(
     throw new GatewayError('bad_request', `${path} cannot be read; correct EMAIL_DKIM_KEY or its permissions`)
   })
   if (there !== undefined) return { file: requireKeyFileOfDomain(there, path, domain), isNew: false }
-  const text = await generateDkimKeyFile(domain, now)
+  const text = await generateDkimKeyFileText(domain, now)
   const folder = path.includes('/') ? path.slice(0, path.lastIndexOf('/')) || '/' : '.'
   const part = `${path}.${crypto.randomUUID()}.part`
   try {
@@ -60,7 +60,7 @@ function requireKeyFileOfDomain(text: string, path: string, domain: string): Dki
 }
 
 /** Selectors say when a key was made, so that the next one can stand beside it. */
-async function generateDkimKeyFile(domain: string, now: Date): Promise<string> {
+async function generateDkimKeyFileText(domain: string, now: Date): Promise<string> {
   const day = now.toISOString().slice(0, 10).replaceAll('-', '')
   const usages = ['sign', 'verify'] as const
   const made = await Promise.all([
@@ -88,7 +88,7 @@ export async function dkimDnsRecords({ keys }: DkimKeyFile): Promise<readonly Dk
       const own = await crypto.subtle.importKey('pkcs8', bytes, algorithm, true, ['sign'])
       const { kty, n, e, crv, x } = (await crypto.subtle.exportKey('jwk', own)) as JsonWebKey
       // An Ed25519 key is published as it is (RFC 8463, 4), an RSA key in its wrapping (RFC 6376, 3.6.1).
-      if (!isRsa) return { selector, value: `v=DKIM1; k=ed25519; p=${base64FromUrl(x ?? '')}` }
+      if (!isRsa) return { selector, value: `v=DKIM1; k=ed25519; p=${base64UrlToBase64(x ?? '')}` }
       const open = { kty, n, e, crv } as JsonWebKey
       const key = await crypto.subtle.importKey('jwk', open, algorithm, true, ['verify'])
       const spki = (await crypto.subtle.exportKey('spki', key)) as ArrayBuffer
@@ -97,7 +97,7 @@ export async function dkimDnsRecords({ keys }: DkimKeyFile): Promise<readonly Dk
   )
 }
 
-function base64FromUrl(text: string): string {
+function base64UrlToBase64(text: string): string {
   const plain = text.replaceAll('-', '+').replaceAll('_', '/')
   return plain.padEnd(Math.ceil(plain.length / 4) * 4, '=')
 }

@@ -36,7 +36,7 @@ export function scanHead(raw: Uint8Array): MailHead {
     to: readMailboxes(headerFieldText('to')),
     cc: readMailboxes(headerFieldText('cc')),
     replyTo: readMailboxes(headerFieldText('reply-to')),
-    subject: readSubject(
+    subject: cleanDecodedSubject(
       cut.rawSubject === undefined
         ? decodeHeaderText(headerFieldText('subject').slice(0, maxWrittenSubject))
         : decodeRawHeaderBytes(
@@ -76,7 +76,7 @@ function bodyCharset(raw: Uint8Array, bodyStart: number, contentType: string): s
   return /\bcharset="?([\w.:-]{1,40})/i.exec(text)?.[1]
 }
 
-function readSubject(decoded: string): string {
+function cleanDecodedSubject(decoded: string): string {
   const text = decoded.replace(/[\s\u0085\u2028\u2029]+/g, ' ').replace(hidden, '')
   return cleanText(text.trim()).slice(0, maxSubject).toWellFormed()
 }
@@ -263,10 +263,10 @@ const quoted = /"(?:[^"\\]|\\.)*"/gs
 
 function readMailbox({ before, within, comment, isWhole }: Entry): Mailbox | undefined {
   if (!isWhole) return undefined
-  if (within === undefined) return readAddress(before, readDisplayName(comment))
+  if (within === undefined) return readAddress(before, displayNameUnlessMisleading(comment))
   if (specials.test(before.replace(quoted, ''))) return undefined
   const name = before.replace(quoted, (text) => text.slice(1, -1).replace(/\\(.)/gs, '$1'))
-  return readAddress(within, readDisplayName(name === '' ? comment : name))
+  return readAddress(within, displayNameUnlessMisleading(name === '' ? comment : name))
 }
 
 const dotAtom = /^[\w!#$%&'*+\-/=?^`{|}~\u0080-\u{10ffff}]+(?:\.[\w!#$%&'*+\-/=?^`{|}~\u0080-\u{10ffff}]+)*$/u
@@ -294,7 +294,7 @@ const misleading = /@|:\/\/|\bwww\.|\p{Cf}/iu
  * Empty where it could pass for something else: an address, a link, text that turns around or hides, one of `ownNames`
  * (the agents' own, in any case).
  */
-export function readDisplayName(written: string, ownNames: readonly string[] = []): string {
+export function displayNameUnlessMisleading(written: string, ownNames: readonly string[] = []): string {
   const decoded = decodeHeaderText(written.slice(0, maxWritten))
   const name = cleanName(decoded)
   // Width variants of `@` look like it.

@@ -1,6 +1,6 @@
 // The text of a mail. Plain text is preferred; HTML is read where there is no other, as its reader sees it.
 import { htmlToText, withoutInvisible } from '../../../src/markdown/index.ts'
-import { quoteMarkOfHtmlElement, trimReply, withoutQuoteMarks } from '../quotes/trim-reply.ts'
+import { dropHtmlQuoteMarkerLines, quoteMarkOfHtmlElement, trimReply } from '../quotes/trim-reply.ts'
 import type { BodyFlag } from '../wire/mail.ts'
 import { decodeCharset } from './charset.ts'
 import type { Encoding } from './part-head.ts'
@@ -70,7 +70,7 @@ async function readHtmlPiece(reading: Reading, leaf: Leaf): Promise<Piece> {
     onHidden: flagHiddenText,
     mark: quoteMarkOfHtmlElement,
   })
-  return { whole: withoutQuoteMarks(marked), text: createLazyReplyTrim(marked), hasHidden }
+  return { whole: dropHtmlQuoteMarkerLines(marked), text: createLazyReplyTrim(marked), hasHidden }
 }
 
 /** Plain text, where it says anything. Where it says something else than the page, the agent is told. */

@@ -6,7 +6,7 @@ import { type Encoding, findHeadEnd, type PartHead } from './part-head.ts'
 import { bodyLimits, type Leaf, scanParts } from './parts.ts'
 import { decodePart, decodeQuotedPrintable, isBase64Letter } from './transfer-encoding.ts'
 
-export function openMailFile(
+export function createMailFileOpener(
   originals: ChannelDeps['rawBlobs'],
   find: FindPart | undefined = undefined,
 ): NonNullable<Adapter['openFile']> {

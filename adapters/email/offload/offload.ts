@@ -18,7 +18,7 @@ const smallBytes = 64 * 1024
 
 type Offload = NonNullable<ChannelDeps['offload']>
 
-export function offloadMailChecks(offload: Offload): MailChecks {
+export function createOffloadedMailChecks(offload: Offload): MailChecks {
   const offloadHeadCheck = <Answer>(
     name: keyof HeadChecks,
     question: object,

@@ -35,14 +35,15 @@ function splitReplyFromQuotes(lines: readonly MailLine[]): Trimmed {
     .trim()
   const isKept = new Uint8Array(lines.length)
   for (const { start, end } of kept) isKept.fill(1, start, end)
-  const rest = lines.filter((line, at) => isKept[at] === 0 && !line.isBlank && !isQuoteMarkLine(line))
+  const rest = lines.filter((line, at) => isKept[at] === 0 && !line.isBlank && !hasHtmlQuoteMarker(line))
   // Nothing would be left of it, or everything: then it stays as it was.
-  if (rest.length === 0 || !/[\p{L}\p{N}\p{S}]/u.test(text)) return { text: joinLinesWithoutMarks(lines), quoted: '' }
+  if (rest.length === 0 || !/[\p{L}\p{N}\p{S}]/u.test(text))
+    return { text: joinLinesExceptHtmlMarkers(lines), quoted: '' }
   return { text, quoted: rest.map(({ raw }) => raw).join('\n') }
 }
 
-function joinLinesWithoutMarks(lines: readonly MailLine[]): string {
-  const shown = lines.filter((line) => !isQuoteMarkLine(line)).map(({ raw }) => raw)
+function joinLinesExceptHtmlMarkers(lines: readonly MailLine[]): string {
+  const shown = lines.filter((line) => !hasHtmlQuoteMarker(line)).map(({ raw }) => raw)
   return shown.join('\n').trim()
 }
 
@@ -65,7 +66,7 @@ function readBlockAt(lines: readonly MailLine[], at: number, hasWords: boolean):
   if (line === undefined) return { kind: 'gone', start: at, end }
   // What is handed on is what the mail is about, down to its last line.
   if (isForwardedMessageLine(line)) return { kind: 'words', start: at, end }
-  if (isQuoteMarkLine(line)) return readBlockAtQuoteMark(lines, at, hasWords)
+  if (hasHtmlQuoteMarker(line)) return readBlockBelowHtmlMarker(lines, at, hasWords)
   if (line.isQuote) return { kind: 'quote', start: at, end: findQuoteEnd(lines, at) }
   if (isOriginalMessageLine(line) || countHeaderBlockLinesAt(lines, at) > 0)
     return { kind: hasWords ? 'gone' : 'words', start: at, end }
@@ -77,12 +78,12 @@ function readBlockAt(lines: readonly MailLine[], at: number, hasWords: boolean):
 }
 
 /** Below a mark: a forward, lines that are marked as quoted, or the rest of the text. */
-function readBlockAtQuoteMark(lines: readonly MailLine[], at: number, hasWords: boolean): Block {
+function readBlockBelowHtmlMarker(lines: readonly MailLine[], at: number, hasWords: boolean): Block {
   const end = lines.length
   const mark: Block = { kind: 'gone', start: at, end: at + 1 }
   for (let below = at + 1, written = 0; below < end && written < 8; below += 1) {
     const line = lines[below]
-    if (line === undefined || line.isBlank || isQuoteMarkLine(line)) continue
+    if (line === undefined || line.isBlank || hasHtmlQuoteMarker(line)) continue
     if (isForwardedMessageLine(line)) return mark
     if (line.isQuote) return { kind: 'attributed', start: at, end: findQuoteEnd(lines, below) }
     written += 1
@@ -94,7 +95,8 @@ function readBlockAtQuoteMark(lines: readonly MailLine[], at: number, hasWords: 
 function findQuoteEnd(lines: readonly MailLine[], start: number): number {
   const isBarred = lines[start]?.isQuote !== true
   const isPartOfQuote = (line: MailLine | undefined): boolean =>
-    line !== undefined && (line.isQuote || isQuoteMarkLine(line) || (isBarred && line.raw.trimStart().startsWith('|')))
+    line !== undefined &&
+    (line.isQuote || hasHtmlQuoteMarker(line) || (isBarred && line.raw.trimStart().startsWith('|')))
   let end = start + 1
   for (let at = end; at < lines.length; at = findNextNonBlankLine(lines, at + 1)) {
     if (lines[at]?.isBlank === true) continue
@@ -144,18 +146,18 @@ function isQuotedLine(line: MailLine | undefined): boolean {
 function hasTextLine(lines: readonly MailLine[], start: number, end: number): boolean {
   for (let at = start; at < end; at += 1) {
     const line = lines[at]
-    if (line !== undefined && !line.isBlank && !isSeparatorLine(line) && !isQuoteMarkLine(line)) return true
+    if (line !== undefined && !line.isBlank && !isSeparatorLine(line) && !hasHtmlQuoteMarker(line)) return true
   }
   return false
 }
 
-function isQuoteMarkLine({ raw }: MailLine): boolean {
+function hasHtmlQuoteMarker({ raw }: MailLine): boolean {
   return raw.includes(quoteMark)
 }
 
 /** Words with one blank line behind them, where there was any: it was taken for the end of the text. */
 function trimmedBlockText(lines: readonly MailLine[], { kind, start, end }: Block): string {
-  const shown = lines.slice(start, end).filter((line) => !isQuoteMarkLine(line))
+  const shown = lines.slice(start, end).filter((line) => !hasHtmlQuoteMarker(line))
   return `${shown.map(({ raw }) => raw.trimEnd()).join('\n')}${kind === 'words' && lines[end]?.isBlank === true ? '\n' : ''}`
 }
 
@@ -188,7 +190,7 @@ export const quoteMarkOfHtmlElement: NonNullable<HtmlTextOptions['mark']> = (nam
   return name === 'div' && named.some((each) => classes.has(each.replace(/^x_/, ''))) ? quoteMark : undefined
 }
 
-export function withoutQuoteMarks(text: string): string {
+export function dropHtmlQuoteMarkerLines(text: string): string {
   if (!text.includes(quoteMark)) return text
   return text
     .split('\n')

@@ -291,7 +291,7 @@ function embedPictures(parts: readonly Part[], files: readonly FilePart[]): Pict
   const markPictures = (part: Part): Part => {
     if (!isKnownPart(part) || part.kind !== 'text' || part.mime !== 'text/markdown') return part
     const content = part.content.replace(reference, (whole: string, label: string, ref: string) => {
-      const id = findPicture(decodeReference(ref))?.attachment?.id
+      const id = findPicture(decodePictureReference(ref))?.attachment?.id
       if (id === undefined) return whole
       if (!cids.has(id)) {
         cids.set(id, `picture${cids.size}.${id}@parley.invalid`)
@@ -310,12 +310,15 @@ function embedPictures(parts: readonly Part[], files: readonly FilePart[]): Pict
       if (!body.html.includes(stand)) return body
       const words = renderMail({ ...tree, children: tree.children.map(blockWithoutPictures) }).text
       const html = insertImages(body.html, [...cids.values()])
-      return { text: restoreReferences(words, originals), html: restoreReferences(html, originals.map(escapeHtml)) }
+      return {
+        text: restorePictureReferences(words, originals),
+        html: restorePictureReferences(html, originals.map(escapeHtml)),
+      }
     },
   }
 }
 
-function decodeReference(ref: string): string {
+function decodePictureReference(ref: string): string {
   try {
     return decodeURIComponent(ref)
   } catch {
@@ -334,7 +337,7 @@ function insertImages(html: string, cids: readonly string[]): string {
 }
 
 /** In code the reference stays what was written. */
-function restoreReferences(written: string, originals: readonly string[]): string {
+function restorePictureReferences(written: string, originals: readonly string[]): string {
   return written.replace(/https:\/\/cid\.invalid\/(\d{1,3})/g, (whole, at: string) => originals[Number(at)] ?? whole)
 }
 

@@ -9,7 +9,7 @@ import {
   createChannelSay,
   type DeliveryResult,
 } from '../../../src/contract/index.ts'
-import { GatewayError, webHmac } from '../../../src/lib/index.ts'
+import { createWebHmac, GatewayError } from '../../../src/lib/index.ts'
 import { deliverySettings } from '../config/derive-settings.ts'
 import { emailSettingsSchema } from '../config/settings.ts'
 import { deliverMail } from '../deliver/mail.ts'
@@ -200,7 +200,7 @@ async function sendTestMail(given: DeliverySettings, to: string): Promise<Comman
   const key = randomKey()
   const deliver = deliverMail(settings, {
     connection: { tenant: 'default', id: 'default', agent: 'test', domain: settings.domain },
-    hmac: webHmac(),
+    hmac: createWebHmac(),
     now: Date.now,
     say: createChannelSay(emailSentences),
     // Nothing is kept of it: an answer begins a conversation of its own.

@@ -11,7 +11,7 @@ import { type SmtpDeps, type SmtpLimits, type SmtpSettings, smtpLimits } from '.
 /** Sendmail's jokes and the ways to pretend to be another client; AUTH, because there are no accounts here. */
 const disabledCommands = ['AUTH', 'XCLIENT', 'XFORWARD', 'VRFY', 'EXPN', 'HELP', 'WIZ', 'SHELL', 'KILL']
 
-export function listenSmtp(settings: SmtpSettings, deps: SmtpDeps): NonNullable<Ingress['listen']> {
+export function createSmtpListener(settings: SmtpSettings, deps: SmtpDeps): NonNullable<Ingress['listen']> {
   const limits: SmtpLimits = { ...smtpLimits, ...settings.limits }
   return async (context, signal) => {
     const { SMTPServer: Server } = await importOnNode<typeof import('smtp-server')>('smtp-server')
@@ -31,7 +31,12 @@ type ListenerContext = SmtpDeps & { readonly context: Pick<ServeContext, 'receiv
 function smtpServerOptions({ name, tls }: SmtpSettings, limits: SmtpLimits, means: ListenerContext): SMTPServerOptions {
   const { lines, now, maxBytes } = means
   const clients = createSmtpClientLimits(limits, now)
-  const transactions = createSmtpTransactions({ ...means, limits, clients, room: createByteBudget(limits.heldBytes) })
+  const transactions = createSmtpTransactionHandlers({
+    ...means,
+    limits,
+    clients,
+    room: createByteBudget(limits.heldBytes),
+  })
   return {
     name,
     size: maxBytes,
@@ -100,7 +105,7 @@ type Transactions = Pick<Required<SMTPServerOptions>, 'onMailFrom' | 'onRcptTo' 
 
 const ascii = /^[\x21-\x7e]*$/
 
-function createSmtpTransactions(deps: TransactionDeps): Transactions {
+function createSmtpTransactionHandlers(deps: TransactionDeps): Transactions {
   const { clients, lines, limits } = deps
   return {
     onMailFrom({ address, args }, session, callback) {
@@ -134,7 +139,7 @@ function createSmtpTransactions(deps: TransactionDeps): Transactions {
         .finally(() => clearTimeout(late))
         .then((collected) =>
           collected.kind === 'whole'
-            ? receiveAndReply({ ...deps, room }, session, collected.raw)
+            ? submitMailForReply({ ...deps, room }, session, collected.raw)
             : incompleteReply(collected.kind),
         )
         .then((reply) => {
@@ -169,7 +174,7 @@ const incomplete = {
 } as const
 
 /** Undefined: it is stored. Nothing here throws: a client that waits is always answered. */
-async function receiveAndReply(
+async function submitMailForReply(
   deps: TransactionDeps,
   session: SMTPServerSession,
   raw: Uint8Array,

@@ -23,7 +23,7 @@ export function isMessageId(text: string): boolean {
 }
 
 /** How evidence names the owner of a mailbox: the local part as it is written, the domain in small letters. */
-export function mailSubject(address: string): string {
+export function mailtoSubjectOfAddress(address: string): string {
   const at = address.lastIndexOf('@')
   return `mailto:${address.slice(0, at)}${address.slice(at).toLowerCase()}`
 }

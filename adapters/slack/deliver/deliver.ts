@@ -34,12 +34,12 @@ export function deliverSlack(
       return sendMessageCall(call, attempt, sendDeps)
     const respond = createResponseUrlSender(deps, ports.live.ttlStore, settings.callTimeoutMs)
     const sendDirectly = (message: MessageCall) => sendMessageCall(message, attempt, sendDeps)
-    return deliverByResponseUrl(call, call.response, respond, sendDirectly)
+    return deliverDirectlyOrByResponseUrl(call, call.response, respond, sendDirectly)
   }
 }
 
 /** By the `response_url` first, or where the call cannot work; what has run out leaves the other way. */
-async function deliverByResponseUrl(
+async function deliverDirectlyOrByResponseUrl(
   call: Exclude<MessageCall, { method: 'chat.startStream' }>,
   response: NonNullable<MessageCall['response']>,
   respond: SendToResponseUrl,

@@ -37,9 +37,9 @@ export function reconcileSlack({
       const next = cursor === undefined ? args : { ...args, cursor }
       const answer = await call(held.token, method, next, attempt.signal)
       if (answer.kind !== 'ok') return failedLookupOutcome(answer)
-      const found = findByClientId(answer.data, attempt.clientId)
+      const found = findMessageTsByClientId(answer.data, attempt.clientId)
       if (found !== undefined) return { kind: 'found', vendorId: found }
-      unmarked.push(...historyMessages(answer.data).filter(isBotMessageWithoutClientId))
+      unmarked.push(...parseHistoryMessages(answer.data).filter(isBotMessageWithoutClientId))
       cursor = nextCursor(answer.data)
       if (cursor !== undefined) continue
       return posted.method === 'chat.startStream'
@@ -56,13 +56,13 @@ function clientIdTime(clientId: string): number | undefined {
   return hex === null ? undefined : Number.parseInt(`${hex[1]}${hex[2]}`, 16) / 1000
 }
 
-function historyMessages(data: Readonly<Record<string, unknown>>): readonly Message[] {
+function parseHistoryMessages(data: Readonly<Record<string, unknown>>): readonly Message[] {
   const messages: readonly unknown[] = Array.isArray(data['messages']) ? data['messages'] : []
   return messages.flatMap((message) => foundMessageSchema.safeParse(message).data ?? [])
 }
 
-function findByClientId(data: Readonly<Record<string, unknown>>, clientId: string): string | undefined {
-  return historyMessages(data).find(({ metadata }) => metadata?.event_payload?.client_id === clientId)?.ts
+function findMessageTsByClientId(data: Readonly<Record<string, unknown>>, clientId: string): string | undefined {
+  return parseHistoryMessages(data).find(({ metadata }) => metadata?.event_payload?.client_id === clientId)?.ts
 }
 
 function isBotMessageWithoutClientId({ bot_id, metadata }: Message): boolean {

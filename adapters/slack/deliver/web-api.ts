@@ -74,12 +74,12 @@ export function createWebApiCaller(
     try {
       return { kind: 'ok', data: { ...(await client.apiCall(method, { ...args })) } }
     } catch (error) {
-      return toWebApiAnswer(api, error, status)
+      return webApiErrorToAnswer(api, error, status)
     }
   }
 }
 
-function toWebApiAnswer(api: WebApi, error: unknown, status: number): WebApiAnswer {
+function webApiErrorToAnswer(api: WebApi, error: unknown, status: number): WebApiAnswer {
   if (error instanceof api.WebAPIRateLimitedError) return { kind: 'limited', afterMs: error.retryAfter * 1000 }
   // Without a readable Retry-After the client gives up in words.
   if (status === 429) return { kind: 'limited', afterMs: defaultWaitMs }

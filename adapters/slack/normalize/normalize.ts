@@ -7,7 +7,7 @@ import {
   textPart,
   UnparsableEventError,
 } from '../../../src/contract/index.ts'
-import { misfit, readWire } from '../../../src/lib/index.ts'
+import { misfit, readByWireRule } from '../../../src/lib/index.ts'
 import {
   envelopeRule,
   homeOpenedSchema,
@@ -49,7 +49,7 @@ export function normalizeSlack(incoming: contexts.Incoming, value: contexts.Fiel
   if (typeof value['command'] === 'string') return normalizeSlashPayload(incoming, value)
   if (orderTypes.has(value['type'])) return normalizeInteraction(incoming, value)
   const raw = contexts.withoutSlackSecrets(value)
-  const envelope = readWire(envelopeRule, value)
+  const envelope = readByWireRule(envelopeRule, value)
   if (envelope === misfit) throw new UnparsableEventError('invalid_envelope')
   const deliveryId = envelope.event_id ?? `${envelope.type}:${incoming.rawRequest.receivedAt}`
   if (envelope.type === 'app_rate_limited')
@@ -65,7 +65,7 @@ export function normalizeSlack(incoming: contexts.Incoming, value: contexts.Fiel
   const inner = typeof envelope.event === 'object' && envelope.event !== null ? envelope.event : {}
   const type = 'type' in inner && typeof inner.type === 'string' ? inner.type : ''
   if (type === 'message' || type === 'app_mention') {
-    const message = readWire(messageRule, inner)
+    const message = readByWireRule(messageRule, inner)
     if (message === misfit) throw new UnparsableEventError('invalid_event')
     return normalizeMessageEvent(eventContext, message)
   }

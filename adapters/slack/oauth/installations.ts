@@ -1,7 +1,14 @@
 // Installations of the app: one workspace with its token in the settings, or every workspace that installed it over OAuth.
 import * as z from 'zod'
 import type { Adapter, ChannelDeps, SpeakingDeps, TtlStore } from '../../../src/contract/index.ts'
-import { equalInConstantTime, GatewayError, misfit, randomHex, readWire, sha256Hex } from '../../../src/lib/index.ts'
+import {
+  equalInConstantTime,
+  GatewayError,
+  misfit,
+  randomHex,
+  readByWireRule,
+  sha256Hex,
+} from '../../../src/lib/index.ts'
 import { escapeHtml } from '../../../src/markdown/index.ts'
 import type { SlackSettings } from '../config.ts'
 import { type OnTokenFailed, type SlackTokenLookup, staticTokenLookup } from '../deliver/web-api.ts'
@@ -56,7 +63,7 @@ export async function endRemovedInstallation(
   app: AppFacts,
   payload: unknown,
 ): Promise<void> {
-  const envelope = readWire(envelopeRule, payload)
+  const envelope = readByWireRule(envelopeRule, payload)
   if (envelope === misfit || envelope.type !== 'event_callback') return
   const event = removalSchema.safeParse(envelope.event)
   const account = event.success ? findRemovedAccount(app, envelope) : undefined

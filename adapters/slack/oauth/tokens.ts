@@ -184,7 +184,7 @@ export async function exchangeCode(
   const who = await callOauthMethod(deps, { apiUrl, method: 'auth.test', fields: {}, token: access.data.access_token })
   if (who.kind !== 'ok') return { kind: who.kind }
   const identity = identitySchema.safeParse(who.body)
-  const account = installOwner(access.data)
+  const account = installedTeamOrEnterprise(access.data)
   if (!identity.success || account === undefined) return { kind: 'failed' }
   const facts = { ...installationDetails(access.data), bot_id: identity.data.bot_id }
   const credentials = credentialsFromGrant(access.data, deps.now())
@@ -196,7 +196,11 @@ export async function exchangeCode(
 }
 
 /** An install for a whole organization belongs to no single workspace of it. */
-function installOwner({ is_enterprise_install, enterprise, team }: Access): { id: string; name: string } | undefined {
+function installedTeamOrEnterprise({
+  is_enterprise_install,
+  enterprise,
+  team,
+}: Access): { id: string; name: string } | undefined {
   return (is_enterprise_install ? enterprise : team) ?? undefined
 }
 

@@ -150,7 +150,7 @@ function chooseMessageCall(
   return { method: 'chat.update', ...account, payload: { ...place, ...decidedCard(to, message), ts: card } }
 }
 
-export function appendLineToBlocks(call: SlackCall, words: string): SlackCall {
+export function appendLineToSlackCall(call: SlackCall, words: string): SlackCall {
   if (call.method !== 'chat.postMessage') return call
   const { payload } = call
   const [line] = renderBlocks(plainTree(words))

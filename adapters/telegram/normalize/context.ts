@@ -191,7 +191,7 @@ export type Command = { readonly name: string; readonly target: string | undefin
 
 /** Only what Telegram itself marked as a command counts; a leading slash may be a path. */
 export function parseBotCommand(message: TelegramMessage): Command | undefined {
-  const { text, entities } = messageText(message)
+  const { text, entities } = messageTextAndEntities(message)
   const entity = entities.find(({ type, offset }) => type === 'bot_command' && offset === 0)
   const match = /^\/(\w+)(?:@(\w+))?$/.exec(text.slice(0, entity?.length ?? 0))
   if (entity === undefined || match?.[1] === undefined) return undefined
@@ -199,7 +199,7 @@ export function parseBotCommand(message: TelegramMessage): Command | undefined {
 }
 
 /** Text with its entities; ranges outside the text are dropped, ranges past its end are cut. */
-export function messageText(message: TelegramMessage): {
+export function messageTextAndEntities(message: TelegramMessage): {
   readonly text: string
   readonly entities: readonly TelegramEntity[]
 } {

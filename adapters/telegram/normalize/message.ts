@@ -28,7 +28,7 @@ import {
   directTopicId,
   formatChatKey,
   forumTopicId,
-  messageText,
+  messageTextAndEntities,
   normalizedMessage,
   parseBotCommand,
   repliedMessage,
@@ -106,7 +106,7 @@ function telegramInboundMessage(
   const direct = directTopicId(message)
   const threadId = telegramThreadId(bot, chatKey, direct === undefined ? topic : `direct/${direct}`)
   const parent = repliedMessage(message)
-  const command = readCommandFromLink(message, parseBotCommand(message))
+  const command = expandTappedOrStartCommand(message, parseBotCommand(message))
   const channel = chatContext(updateContext, {
     chat: message.chat,
     author,
@@ -148,7 +148,10 @@ function telegramInboundMessage(
 const tappedCommand = /^(approve|reject|pair|consent)_(\w+)$/
 
 /** A link to the bot can carry a pairing code; it counts only in a private chat, where no other person reads along. */
-function readCommandFromLink({ chat }: TelegramMessage, command: Command | undefined): ChannelContext['command'] {
+function expandTappedOrStartCommand(
+  { chat }: TelegramMessage,
+  command: Command | undefined,
+): ChannelContext['command'] {
   if (command === undefined) return undefined
   const { name, args } = command
   const [, tapped, about = ''] = args === '' ? (tappedCommand.exec(name) ?? []) : []
@@ -174,7 +177,7 @@ function classifyBotAddressing(
 }
 
 function telegramMentions(bot: BotFacts, message: TelegramMessage): ChannelContext['mentions'] {
-  const { text, entities } = messageText(message)
+  const { text, entities } = messageTextAndEntities(message)
   return entities.flatMap((entity) => {
     const shown = text.slice(entity.offset, entity.offset + entity.length)
     if (entity.type === 'text_mention' && entity.user !== undefined) {
@@ -214,7 +217,7 @@ const maxContext = 500
 /** Empty: nothing was said. */
 function telegramMessageParts(bot: BotFacts, message: TelegramMessage): readonly KnownPart[] {
   const content = telegramFilePart(message) ?? nonTextContentPart(message)
-  const words = messageText(message)
+  const words = messageTextAndEntities(message)
   const said = [
     ...(content === undefined ? [] : [content]),
     ...stickerParts(message),

@@ -8,7 +8,7 @@ import {
   textPart,
   UnparsableEventError,
 } from '../../../src/contract/index.ts'
-import { type JsonObject, misfit, parseBoundedJson, readWire } from '../../../src/lib/index.ts'
+import { type JsonObject, misfit, parseBoundedJson, readByWireRule } from '../../../src/lib/index.ts'
 import { parseButtonCommand } from '../wire/calls.ts'
 import {
   messageFields,
@@ -39,7 +39,7 @@ export function normalizeTelegram(
 ): readonly InboundEvent[] {
   const json = parseBoundedJson(payload)
   if (!json.ok) throw new UnparsableEventError(json.reason)
-  const update = readWire(updateRule, json.value)
+  const update = readByWireRule(updateRule, json.value)
   if (update === misfit) throw new UnparsableEventError('invalid_update')
   const updateContext = { bot, rawRequest, connection, deliveryId: update.update_id, raw: json.value }
   for (const [field, event] of Object.entries(messageFields)) {

@@ -23,7 +23,7 @@ export type EntityLimits = {
 
 export type EntityChunk = { readonly blocks: readonly Block[]; readonly piece: EntityPiece }
 
-export function renderEntities(root: Root, limits: EntityLimits): readonly EntityPiece[] {
+export function renderEntityPieces(root: Root, limits: EntityLimits): readonly EntityPiece[] {
   return chunkTreeIntoEntityPieces(root, limits).map(({ piece }) => piece)
 }
 

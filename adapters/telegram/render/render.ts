@@ -35,7 +35,7 @@ export function renderTelegram(
   // A guest has one answer and no buttons: the words say what to reply.
   if (address.guest_query_id !== undefined)
     return guestAnswerCalls(renderMessageChunks(replyTree(reply, { mayNotify }), reply.control), address.guest_query_id)
-  const { reply: said, keyboard, cards } = renderButtons(say, reply)
+  const { reply: said, keyboard, cards } = turnPoliciesIntoButtons(say, reply)
   const chunks = keepReplyTextBesideButtons(said, cards).flatMap((words) =>
     renderMessageChunks(replyTree(words, { mayNotify }), reply.control),
   )
@@ -97,7 +97,7 @@ export type Buttoned = {
 type Card = { readonly text: string; readonly keyboard: Keyboard }
 
 /** A link or a decision that became a button is no longer said in words. */
-function renderButtons(say: TelegramSay, reply: NormalizedResponse): Buttoned {
+function turnPoliciesIntoButtons(say: TelegramSay, reply: NormalizedResponse): Buttoned {
   const rows: Button[][] = []
   const cards: Card[] = []
   const parts = reply.parts.flatMap((part): readonly Part[] => {

@@ -54,7 +54,7 @@ export function textPayload({ text, entities }: EntityPiece, to: TelegramReplyTo
   }
 }
 
-export function appendLineToText(call: TelegramCall, words: string): TelegramCall {
+export function appendLineToTelegramCall(call: TelegramCall, words: string): TelegramCall {
   if (call.method !== 'sendMessage') return call
   const { payload, rich } = call
   const [line = { text: '', entities: [] }] = renderMessagePieces(plainTree(words))

@@ -28,12 +28,12 @@ export function questionText(action: Asked, form?: CommandForm): Sentence {
     approve: writeCommand(form, 'approve', code),
     reject: writeCommand(form, 'reject', code),
   })
-  return joinSentences([...questionLines(action), [reply, ...expiryText(action)].join(' ')])
+  return joinSentences([...questionLines(action), [reply, ...expiryLines(action)].join(' ')])
 }
 
 /** The same for buttons to stand below: it says nothing about what to reply. */
 function approvalQuestionForButtons(action: Asked): Sentence {
-  return joinSentences([...questionLines(action), ...expiryText(action)])
+  return joinSentences([...questionLines(action), ...expiryLines(action)])
 }
 
 function questionLines(action: Asked): readonly string[] {
@@ -51,7 +51,7 @@ function approvalOpening({ summary, metadata }: Asked): Sentence {
   return say('approval.asked_for_tool_call', { agent, tool, summary })
 }
 
-function expiryText({ created_at, expires_at }: Asked): readonly string[] {
+function expiryLines({ created_at, expires_at }: Asked): readonly string[] {
   if (expires_at === null) return []
   return [say('approval.expires', { time: durationWords(Date.parse(expires_at) - Date.parse(created_at)) })]
 }
@@ -151,7 +151,7 @@ function shortenToOneLine(text: string): string {
 // The person who decided is told in a chat by a sentence, over HTTP by a typed refusal. The remedy is the same.
 
 /** The words with what they mean, for callers that show them. `by`: others read them too, and are told who decided. */
-export function resolutionSentence(
+export function resolutionSentenceAndDecision(
   resolution: Resolution,
   by: string | null = null,
 ): {

@@ -36,7 +36,7 @@ export type PendingAction = {
 
 /** Any map as a whole pending action; a field that does not fit is named. */
 export function readPendingAction(input: unknown): PendingAction {
-  if (!isPlainObject(input)) throw invalidPendingAction('action must be a map')
+  if (!isPlainObject(input)) throw invalidPendingActionError('action must be a map')
   const action = {
     action_id: requireActionText(input, 'action_id'),
     kind: requireActionText(input, 'kind'),
@@ -90,14 +90,14 @@ function redactInput(input: Json): unknown {
 /** A decision has a time and a decider; an expiry has a time only. */
 function requireResolverAndResolvedAt({ status, resolved_at, resolver }: PendingAction): void {
   if (status === 'pending') return
-  if (resolved_at === null) throw invalidPendingAction(`resolved_at is required when the status is ${status}`)
+  if (resolved_at === null) throw invalidPendingActionError(`resolved_at is required when the status is ${status}`)
   if (status !== 'expired' && resolver === null)
-    throw invalidPendingAction(`resolver is required when the status is ${status}`)
+    throw invalidPendingActionError(`resolver is required when the status is ${status}`)
 }
 
 function requireActionText(input: Fields, key: string): string {
   const text = trimmedText(ownField(input, key))
-  if (text === undefined) throw invalidPendingAction(`${key} must be a non-empty string`)
+  if (text === undefined) throw invalidPendingActionError(`${key} must be a non-empty string`)
   return text
 }
 
@@ -108,14 +108,14 @@ function readOptionalActionText(input: Fields, key: string): string | null {
 }
 
 function readRequiredJson(input: Fields, key: string): Json {
-  if (!Object.hasOwn(input, key) || input[key] === undefined) throw invalidPendingAction(`${key} is required`)
+  if (!Object.hasOwn(input, key) || input[key] === undefined) throw invalidPendingActionError(`${key} is required`)
   return readJsonField(input, key, null)
 }
 
 function readJsonField(input: Fields, key: string, otherwise: Json): Json {
   const value = ownField(input, key)
   if (value === undefined) return otherwise
-  if (!isJsonValue(value)) throw invalidPendingAction(`${key} must be JSON serializable`)
+  if (!isJsonValue(value)) throw invalidPendingActionError(`${key} must be JSON serializable`)
   return value
 }
 
@@ -123,15 +123,15 @@ function readActionObjectField(input: Fields, key: string): JsonObject {
   const value = ownField(input, key)
   // An empty list is how some writers spell an empty map.
   if (value === undefined || (Array.isArray(value) && value.length === 0)) return {}
-  if (!isPlainObject(value)) throw invalidPendingAction(`${key} must be a map`)
-  if (!isJsonValue(value)) throw invalidPendingAction(`${key} must be JSON serializable`)
+  if (!isPlainObject(value)) throw invalidPendingActionError(`${key} must be a map`)
+  if (!isJsonValue(value)) throw invalidPendingActionError(`${key} must be JSON serializable`)
   return value
 }
 
 function readActionStatus(input: Fields): PendingActionStatus {
   const given = ownField(input, 'status') ?? 'pending'
   const status = pendingActionStatuses.find((known) => known === given)
-  if (status === undefined) throw invalidPendingAction(`status must be one of ${pendingActionStatuses.join(', ')}`)
+  if (status === undefined) throw invalidPendingActionError(`status must be one of ${pendingActionStatuses.join(', ')}`)
   return status
 }
 
@@ -141,11 +141,11 @@ function readWorkspace(input: Fields): WorkspaceScope | null {
   try {
     return readWorkspaceScope(value)
   } catch (error) {
-    throw isGatewayError(error) ? invalidPendingAction(`workspace ${error.message}`) : error
+    throw isGatewayError(error) ? invalidPendingActionError(`workspace ${error.message}`) : error
   }
 }
 
-function invalidPendingAction(reason: string): GatewayError {
+function invalidPendingActionError(reason: string): GatewayError {
   return new GatewayError('bad_request', `invalid_ai_pending_action: ${reason}`)
 }
 

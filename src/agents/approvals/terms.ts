@@ -55,7 +55,7 @@ export function approversProblem(by: unknown): string | undefined {
 }
 
 /** As they are stored with the question: the requester counts only where there is one. */
-export function resolveStoredApprovers(by: Resolvers | undefined, hasRequester: boolean): Resolvers {
+export function fillDefaultApprovers(by: Resolvers | undefined, hasRequester: boolean): Resolvers {
   return by === undefined || by === 'requester' ? (hasRequester ? 'requester' : 'operator') : by
 }
 

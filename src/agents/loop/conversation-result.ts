@@ -47,8 +47,9 @@ export type ConversationResult = {
 }
 
 export function normalizeResult(input: Fields): ConversationResult {
-  if ((input['schema'] ?? resultSchemaId) !== resultSchemaId) throw invalidConversationResult('schema', 'is not ours')
-  if ((input['version'] ?? 1) !== 1) throw invalidConversationResult('version', 'must be 1')
+  if ((input['schema'] ?? resultSchemaId) !== resultSchemaId)
+    throw invalidConversationResultError('schema', 'is not ours')
+  if ((input['version'] ?? 1) !== 1) throw invalidConversationResultError('version', 'must be 1')
   const executions = readResultList(input, 'tool_execution_results').map(requireToolExecution)
   const toolEvents = readResultList(input, 'tool_events').map(requireToolEvent)
   const audits = readResultList(input, 'tool_audit_events').map(requireToolAudit)
@@ -93,7 +94,7 @@ export function addUsage(sum: Readonly<Record<string, unknown>>, turn: Readonly<
 
 function readResultMessages(input: Fields): readonly Envelope[] {
   const { messages } = input
-  if (!Array.isArray(messages)) throw invalidConversationResult('messages', 'must be an array')
+  if (!Array.isArray(messages)) throw invalidConversationResultError('messages', 'must be an array')
   return messages.map((message) => normalizeMessage(message))
 }
 
@@ -102,7 +103,7 @@ function requireToolExecution(entry: unknown, index: number): ToolExecution {
   const given = requireObjectAt(entry, at)
   requireText(given, 'tool_name', at)
   for (const key of ['result', 'parameters'])
-    if (!isObjectRecord(given[key])) throw invalidConversationResult(`${at}.${key}`, 'must be a map')
+    if (!isObjectRecord(given[key])) throw invalidConversationResultError(`${at}.${key}`, 'must be a map')
   requireInteger(given, 'turn_count', at)
   // Every field the type names was just checked.
   return given as unknown as ToolExecution
@@ -122,7 +123,7 @@ function requireToolAudit(entry: unknown, index: number): ToolAudit {
   for (const key of ['type', 'tool_name', 'tool_call_id', 'parameters_sha256', 'result_sha256'])
     requireText(given, key, at)
   for (const key of ['schema_version', 'turn_count']) requireInteger(given, key, at)
-  if (typeof given['success'] !== 'boolean') throw invalidConversationResult(`${at}.success`, 'must be a boolean')
+  if (typeof given['success'] !== 'boolean') throw invalidConversationResultError(`${at}.success`, 'must be a boolean')
   return given as unknown as ToolAudit
 }
 
@@ -145,32 +146,32 @@ function readOutputDiagnostics(input: Fields): { structured_output_diagnostics?:
 
 function readResultList(input: Fields, key: string): readonly unknown[] {
   const value = input[key] ?? []
-  if (!Array.isArray(value)) throw invalidConversationResult(key, 'must be an array')
+  if (!Array.isArray(value)) throw invalidConversationResultError(key, 'must be an array')
   return value
 }
 
 function checkOptionalFieldType(input: Fields, key: string, is: (value: unknown) => boolean): void {
-  if (input[key] !== undefined && !is(input[key])) throw invalidConversationResult(key, 'has the wrong type')
+  if (input[key] !== undefined && !is(input[key])) throw invalidConversationResultError(key, 'has the wrong type')
 }
 
 function requireObjectAt(value: unknown, at: string): Fields {
-  if (!isObjectRecord(value)) throw invalidConversationResult(at, 'must be a map')
+  if (!isObjectRecord(value)) throw invalidConversationResultError(at, 'must be a map')
   return value
 }
 
 function requireText(given: Fields, key: string, at: string): void {
-  if (!isNonEmptyText(given[key])) throw invalidConversationResult(`${at}.${key}`, 'must be a non-empty string')
+  if (!isNonEmptyText(given[key])) throw invalidConversationResultError(`${at}.${key}`, 'must be a non-empty string')
 }
 
 function requireInteger(given: Fields, key: string, at: string): void {
-  if (!Number.isInteger(given[key])) throw invalidConversationResult(`${at}.${key}`, 'must be an integer')
+  if (!Number.isInteger(given[key])) throw invalidConversationResultError(`${at}.${key}`, 'must be an integer')
 }
 
 function isNonEmptyText(value: unknown): boolean {
   return typeof value === 'string' && value !== ''
 }
 
-function invalidConversationResult(path: string, reason: string): GatewayError {
+function invalidConversationResultError(path: string, reason: string): GatewayError {
   return new GatewayError('agent_failed', `invalid_agent_conversation_result: ${path} ${reason}`)
 }
 

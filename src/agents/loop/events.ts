@@ -59,7 +59,11 @@ export function combineObservers(observers: readonly LoopObserver[], onThrown: R
 type Reporter = (error: unknown, source: ErrorSource) => void
 
 /** What a run tells its own log, and a copy for each watcher. */
-export function addWatcher(emit: LoopObserver, watcher: LoopObserver | undefined, onThrown: Reporter): LoopObserver {
+export function combineEmitWithWatcher(
+  emit: LoopObserver,
+  watcher: LoopObserver | undefined,
+  onThrown: Reporter,
+): LoopObserver {
   if (watcher === undefined) return combineObservers([emit])
   return combineObservers([emit, (name, payload) => watcher(name, cloneForObserver(payload))], onThrown)
 }

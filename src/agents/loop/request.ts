@@ -46,7 +46,7 @@ export function conversationRequest(wish: RequestWish): ConversationRequest {
     principal: wish.principal ?? null,
     runtime_context: readRequestJsonMap('runtime_context', {
       ...wish.runtime_context,
-      ...listGivenOverrides(overrides),
+      ...pickGivenOverrides(overrides),
     }),
     metadata: readRequestJsonMap('metadata', wish.metadata),
     max_turns: Math.min(maxTurns, overrides.max_iterations ?? maxTurns),
@@ -59,7 +59,7 @@ export function conversationRequest(wish: RequestWish): ConversationRequest {
 function readRequestTool(entry: unknown, index: number): ToolDeclaration {
   const reading = readDeclaration(entry, 'request')
   if (reading.ok) return reading.declaration
-  throw invalidConversationRequest(`tools[${index}] ${reading.rejected.reason}`)
+  throw invalidConversationRequestError(`tools[${index}] ${reading.rejected.reason}`)
 }
 
 function readRequestJsonMap(key: string, value: Fields = {}): JsonObject {
@@ -70,10 +70,10 @@ function readRequestJsonMap(key: string, value: Fields = {}): JsonObject {
   } catch {
     // Told below: what JSON cannot write is of one kind for the caller.
   }
-  throw invalidConversationRequest(`${key} must be JSON serializable`)
+  throw invalidConversationRequestError(`${key} must be JSON serializable`)
 }
 
-function invalidConversationRequest(reason: string): GatewayError {
+function invalidConversationRequestError(reason: string): GatewayError {
   return new GatewayError('bad_request', `invalid_agent_conversation_request: ${reason}`)
 }
 
@@ -104,7 +104,7 @@ function readRuntimeOverrides(input: unknown): RuntimeOverrides {
 }
 
 /** What was said, under its own names. */
-function listGivenOverrides(overrides: RuntimeOverrides): Fields {
+function pickGivenOverrides(overrides: RuntimeOverrides): Fields {
   const said = Object.entries(overrides).filter(([, value]) => value !== null && !isEmptyArray(value))
   return Object.fromEntries(said)
 }

@@ -15,10 +15,10 @@ import {
   callIdAndParametersKey,
   createRunState,
   isPaused,
-  markBudgetExceeded,
   type RunState,
   recordLoopEvent,
-  spendBudget,
+  spendAndStopIfExceeded,
+  stopIfBudgetExceeded,
   stopRun,
   toResumePoint,
 } from './run-state.ts'
@@ -61,7 +61,7 @@ export async function runLoop(input: readonly unknown[], options: LoopOptions): 
 async function runTurns(state: RunState, options: LoopOptions): Promise<void> {
   try {
     for (let goesOn = true; goesOn && !state.isComplete && state.stop === undefined; ) {
-      if (isOutOfTime(state, options) || (await stopIfCancelled(state, options))) return
+      if (stopIfOutOfTime(state, options) || (await stopIfCancelled(state, options))) return
       goesOn = await takeModelTurn(state, options)
     }
   } catch (error) {
@@ -73,8 +73,10 @@ async function runTurns(state: RunState, options: LoopOptions): Promise<void> {
 }
 
 /** Asked before a turn begins; a turn that runs is bounded by its own deadline. */
-function isOutOfTime(state: RunState, options: LoopOptions): boolean {
-  return markBudgetExceeded(state, updateTimeBudget(state, options)) || markBudgetExceeded(state, state.within?.spent())
+function stopIfOutOfTime(state: RunState, options: LoopOptions): boolean {
+  return (
+    stopIfBudgetExceeded(state, updateTimeBudget(state, options)) || stopIfBudgetExceeded(state, state.within?.spent())
+  )
 }
 
 function updateTimeBudget(state: RunState, { monotonicMs }: LoopOptions): Budget | undefined {
@@ -215,14 +217,14 @@ async function takeModelTurn(state: RunState, options: LoopOptions): Promise<boo
   // What came in meanwhile is in the transcript now: a run that ended here would leave it unanswered.
   const isHeldOpen = hasHeard || wish === 'must'
   const goesOn = isHeldOpen || ((await options.shouldContinue?.({ ...turn }, context)) ?? wish === 'may')
-  return goesOn && !isOutOfTokens(state) && !spendBudget(state, 'turns')
+  return goesOn && !stopIfOutOfTokens(state) && !spendAndStopIfExceeded(state, 'turns')
 }
 
 /** Asked before the model is asked again; a turn that ends by itself needs no more tokens. */
-function isOutOfTokens(state: RunState): boolean {
+function stopIfOutOfTokens(state: RunState): boolean {
   const budget = state.budgets.get('tokens')
   budget?.setCurrent(Number(state.usage['total_tokens'] ?? 0) + state.tokensElsewhere)
-  return markBudgetExceeded(state, budget)
+  return stopIfBudgetExceeded(state, budget)
 }
 
 /** What a turn wants next: another one for sure, another one unless a completion policy or a person objects, or none. */

@@ -125,14 +125,14 @@ export function stopRun(state: RunState, stop: Stop): void {
 }
 
 /** Counts one more; true: the ceiling is reached, the run stops and says so. */
-export function spendBudget(state: RunState, name: string): boolean {
+export function spendAndStopIfExceeded(state: RunState, name: string): boolean {
   const budget = state.budgets.get(name)
   budget?.increment()
   const above = state.within?.spend(name, 1)
-  return markBudgetExceeded(state, budget) || markBudgetExceeded(state, above)
+  return stopIfBudgetExceeded(state, budget) || stopIfBudgetExceeded(state, above)
 }
 
-export function markBudgetExceeded(state: RunState, budget: Budget | undefined): boolean {
+export function stopIfBudgetExceeded(state: RunState, budget: Budget | undefined): boolean {
   if (budget === undefined || !budget.isExceeded()) return false
   const { name, ceiling } = budget
   state.emit('budget_exceeded', { budget: name, dimension: budgetDimension(name), current: budget.current(), ceiling })

@@ -11,7 +11,14 @@ import type { CallEnd, ReadyCall, RequestedCall, ToolDeclaration, ToolResult, To
 import { declaredNameField, readDeclaredName } from '../tools/tool-names.ts'
 import { markRunCancelled, stopIfCancelled } from './interrupts.ts'
 import type { LoopOptions } from './options.ts'
-import { callIdAndParametersKey, isPaused, type RunState, recordLoopEvent, spendBudget, stopRun } from './run-state.ts'
+import {
+  callIdAndParametersKey,
+  isPaused,
+  type RunState,
+  recordLoopEvent,
+  spendAndStopIfExceeded,
+  stopRun,
+} from './run-state.ts'
 import { createToolAudit } from './tool-records.ts'
 
 type Batch = {
@@ -168,8 +175,9 @@ async function recordCallEnd(batch: Batch, ready: ReadyCall, end: CallEnd & { ki
     metadata: { rejected: end.isRejected },
   })
   await recordCallResult(batch, ready, end)
-  await warnOfRepeatedFailure(batch, ready, result)
-  if (spendBudget(state, 'tool_calls') || spendBudget(state, `tool_calls_${ready.tool_name}`)) return false
+  await noteRepeatedFailureForModel(batch, ready, result)
+  if (spendAndStopIfExceeded(state, 'tool_calls') || spendAndStopIfExceeded(state, `tool_calls_${ready.tool_name}`))
+    return false
   if (end.isComplete) {
     state.isComplete = true
     return false
@@ -210,7 +218,7 @@ async function recordCallResult({ state, results }: Batch, ready: ReadyCall, end
   state.messages.push(toolResultEnvelope(content, ready.tool_name, { ...result }, { tool_call_id: ready.id }))
 }
 
-async function warnOfRepeatedFailure(
+async function noteRepeatedFailureForModel(
   { state, options, notes }: Batch,
   ready: ReadyCall,
   result: Fields,

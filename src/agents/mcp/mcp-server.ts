@@ -91,13 +91,13 @@ const urlSchema = z.strictObject({
 
 /** Throws `config_invalid` with everything that is wrong. */
 export function readMcpServers(agent: string, given: unknown): readonly McpServer[] {
-  if (!Array.isArray(given)) throw invalidMcpServers(agent, ['mcpServers must be a list'])
+  if (!Array.isArray(given)) throw invalidMcpServersError(agent, ['mcpServers must be a list'])
   const problems: string[] = []
   const servers = given.flatMap((entry: unknown, index) => readMcpServer(agent, entry, `mcpServers.${index}`, problems))
   const names = servers.map((server) => server.name)
   for (const name of new Set(names.filter((each, index) => names.indexOf(each) !== index)))
     problems.push(`two MCP servers are called "${name}"; their tools could not be told apart`)
-  if (problems.length > 0) throw invalidMcpServers(agent, problems)
+  if (problems.length > 0) throw invalidMcpServersError(agent, problems)
   return Object.freeze(servers)
 }
 
@@ -136,6 +136,6 @@ function isAllowedServerUrl(text: string): boolean {
   return protocol === 'https:' || (protocol === 'http:' && loopbackHost.test(hostname))
 }
 
-function invalidMcpServers(agent: string, problems: readonly string[]): GatewayError {
+function invalidMcpServersError(agent: string, problems: readonly string[]): GatewayError {
   return new GatewayError('config_invalid', `[agent] ${agent}: ${problems.join('; ')}`)
 }

@@ -123,7 +123,7 @@ const kinds = {
 
 function classifyFailure(error: unknown): Classified {
   if (isApiCallError(error)) return classifyByStatus(error)
-  if (isAbort(error)) return toClassifiedFailure(kinds.timeout)
+  if (isAbortOrTimeoutError(error)) return toClassifiedFailure(kinds.timeout)
   if (isStreamProviderError(error)) return classifyByMessage(error)
   if (!(error instanceof Error)) return classifyByMessage(asFields(error))
   // The SDK's errors for what it could not read.
@@ -214,7 +214,7 @@ function readRetryAfter(value: string | undefined): number | undefined {
   return Number.isNaN(at) ? undefined : Math.max(0, (at - Date.now()) / 1000)
 }
 
-function isAbort(error: unknown): boolean {
+function isAbortOrTimeoutError(error: unknown): boolean {
   return error instanceof Error && (error.name === 'AbortError' || error.name === 'TimeoutError')
 }
 

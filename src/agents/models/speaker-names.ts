@@ -13,9 +13,9 @@ export type Speakers = {
   readonly mark: () => Promise<string>
 }
 
-export function nameSpeakersForModel(model: Model, { isRoom, mark: readMark }: Speakers): Model {
+export function wrapModelWithSpeakerNames(model: Model, { isRoom, mark: readMark }: Speakers): Model {
   return async (request) => {
-    if (!hasSeveralSpeakers(request.messages, isRoom)) return model(request)
+    if (!needsSpeakerNames(request.messages, isRoom)) return model(request)
     const mark = await readMark()
     const { lines: messages, note } = nameSpeakers(request.messages, { isRoom, mark })
     const system = [request.system, note].filter((text) => text !== undefined).join('\n\n')
@@ -78,13 +78,13 @@ const explainOverheardMark = (mark: string): string =>
 const maxNameLength = 64
 
 /** Whether people have to be told apart here; without that there is no need of a mark. */
-export function hasSeveralSpeakers(lines: readonly Envelope[], isRoom: boolean): boolean {
+export function needsSpeakerNames(lines: readonly Envelope[], isRoom: boolean): boolean {
   const addresses = new Set(lines.map((line) => speakerAddress(line)).filter((address) => address !== undefined))
   return addresses.size > 1 || (addresses.size === 1 && isRoom)
 }
 
 export function nameSpeakers(lines: readonly Envelope[], { isRoom, mark }: Room): NamedLines {
-  if (!hasSeveralSpeakers(lines, isRoom)) return { lines }
+  if (!needsSpeakerNames(lines, isRoom)) return { lines }
   const how = lines.some(isAmbientLine)
     ? `${explainSpeakerMark(mark)} ${explainOverheardMark(mark)}`
     : explainSpeakerMark(mark)

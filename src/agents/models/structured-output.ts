@@ -19,7 +19,7 @@ const told = {
   structured_output_schema_mismatch: "The model's JSON does not fit its schema.",
 } as const
 
-export function requireStructuredAnswer(model: Model, { faultsOf }: Pick<OutputForm, 'faultsOf'>): Model {
+export function wrapModelWithStructuredOutput(model: Model, { faultsOf }: Pick<OutputForm, 'faultsOf'>): Model {
   return async (request) => {
     const asked = { ...request, system: addSchemaInstructions(request) }
     const first = await model(asked)

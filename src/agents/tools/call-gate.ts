@@ -27,7 +27,7 @@ export function findCallGateViolation(
     if (since.some((name) => rule.require_one_of.includes(name))) continue
     const spent = since.filter((name) => rule.limited_tools.includes(name)).length
     if (spent < rule.max_calls) continue
-    const message = `${tool} may not be called now: after ${rule.after_tool}, call ${requiredToolNames(rule)} first.`
+    const message = `${tool} may not be called now: after ${rule.after_tool}, call ${formatRequiredToolNames(rule)} first.`
     return { message, context: { ...gateRuleContext(rule), tool_name: tool, calls: spent } }
   }
   return undefined
@@ -49,7 +49,7 @@ export function findCompletionGateViolation(
       rule.require_one_of.length === 0 ? called : called.filter((name) => rule.require_one_of.includes(name))
     const isShort = rule.require_tool_use && counted.length < rule.min_tool_calls
     if (!isOpen && !isShort) continue
-    const message = `call ${requiredToolNames(rule)} before you finish.`
+    const message = `call ${formatRequiredToolNames(rule)} before you finish.`
     return { message, context: { ...gateRuleContext(rule), calls: counted.length } }
   }
   return undefined
@@ -73,7 +73,7 @@ export function createGateMediator(rules: readonly GateRule[]): PreToolMediator 
   }
 }
 
-function requiredToolNames(rule: GateRule): string {
+function formatRequiredToolNames(rule: GateRule): string {
   return rule.require_one_of.length === 0 ? 'a tool' : rule.require_one_of.join(' or ')
 }
 

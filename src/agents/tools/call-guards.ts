@@ -31,7 +31,7 @@ export function createDuplicateCallGuard(): DuplicateCalls {
       const earlier = made.get(signature.key)
       if (earlier === undefined || isRepeatableTool(declaration)) return undefined
       const isStale = declaration.idempotent === true && (earlier.isUnknown || earlier.effects !== effects)
-      return isStale ? undefined : duplicateReminder(declaration, earlier)
+      return isStale ? undefined : duplicateReminderResult(declaration, earlier)
     },
     record(signature, declaration, id, result) {
       const isUnknown = result.metadata['outcome'] === 'unknown'
@@ -46,7 +46,7 @@ export function isRepeatableTool(declaration: Pick<ToolDeclaration, 'runtime'>):
   return declaration.runtime?.['duplicate_policy'] === 'repeatable'
 }
 
-function duplicateReminder(declaration: ToolDeclaration, { id, isUnknown }: Earlier): ToolResult {
+function duplicateReminderResult(declaration: ToolDeclaration, { id, isUnknown }: Earlier): ToolResult {
   const before = isUnknown
     ? 'and may have taken effect. Do not repeat it; tell the person and ask them to check.'
     : 'and succeeded. Its result stands; change the arguments or go on.'

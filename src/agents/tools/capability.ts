@@ -13,7 +13,7 @@ export interface CapabilityPolicy {
 /** `agents_api_tool_capability_denied`, safe to log: parameters are redacted, the principal is reduced. */
 export type CapabilityDenial = { readonly event: Fields; readonly result: ToolResult }
 
-export async function checkCapability(
+export async function findCapabilityDenial(
   policy: CapabilityPolicy | undefined,
   { call, declaration }: { readonly call: PreparedCall; readonly declaration: ToolDeclaration },
   context: Fields,

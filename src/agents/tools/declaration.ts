@@ -94,7 +94,7 @@ function buildDeclaration(given: Fields, form: Form, faults: Faults): ToolDeclar
     executor: form.isClient ? 'client' : 'host',
     scope: 'run',
     ...readRuntimeHints(given, form, faults),
-    ...fillParameterDefaults(given, schema, form, faults),
+    ...readBindingsAndSafeDefaults(given, schema, form, faults),
     ...readProviderNameAndAliases(given, name, form, faults),
     ...readExecutionFields(given, form, faults),
   }
@@ -131,7 +131,7 @@ function readRuntimeHints(given: Fields, { isOutside }: Form, faults: Faults): P
   return { runtime: Object.fromEntries(Object.entries(hints).filter(([key]) => outsideRuntime.has(key))) }
 }
 
-function fillParameterDefaults(
+function readBindingsAndSafeDefaults(
   given: Fields,
   parameters: Fields,
   form: Form,

@@ -2,7 +2,7 @@
 
 import { type ErrorCode, isGatewayError } from '../../lib/errors.ts'
 import { trimmedText } from '../../lib/index.ts'
-import { type CapabilityPolicy, checkCapability } from './capability.ts'
+import { type CapabilityPolicy, findCapabilityDenial } from './capability.ts'
 import {
   isToolError,
   type PreparedCall,
@@ -39,7 +39,7 @@ const maxTimerMs = 2 ** 31 - 1
 
 export async function executeCall(deps: ExecutionDeps, ready: Executable, context: ToolContext): Promise<ToolResult> {
   const { call, declaration } = ready
-  const denial = await checkCapability(deps.capabilities, ready, context.context)
+  const denial = await findCapabilityDenial(deps.capabilities, ready, context.context)
   if (denial !== undefined) {
     notifyIgnoringErrors(() => deps.onDenied?.(denial.event))
     return denial.result
@@ -120,19 +120,21 @@ function chooseExecutor(executors: Executors, declaration: ToolDeclaration): Exe
   const target = declaration.runtime?.['executor_target']
   if (target !== undefined) {
     const named = executors.targets?.get(trimmedText(target) ?? '')
-    return named === undefined ? executorUnavailable(declaration, 'executor_target_unavailable') : { executor: named }
+    return named === undefined
+      ? executorUnavailableRefusal(declaration, 'executor_target_unavailable')
+      : { executor: named }
   }
   // Only the other side of the connection can run it; it is told through the pending request.
   if (declaration.executor === 'client') return { executor: requestClientExecution }
   return executors.default === undefined
-    ? executorUnavailable(declaration, 'executor_unavailable')
+    ? executorUnavailableRefusal(declaration, 'executor_unavailable')
     : { executor: executors.default }
 }
 
 const requestClientExecution: ToolExecutor = (call) =>
   runtimeToolPending({ tool_name: call.tool_name, tool_call_id: call.id, parameters: call.parameters })
 
-function executorUnavailable(declaration: ToolDeclaration, errorType: string): ExecutorChoice {
+function executorUnavailableRefusal(declaration: ToolDeclaration, errorType: string): ExecutorChoice {
   return {
     refusal: failedResult(declaration, errorType, `${declaration.name} cannot be run here. Do not call it again.`),
   }

@@ -30,7 +30,7 @@ function schemaFaults(check: Check, schema: unknown, value: unknown, at: At): re
   return [
     ...choiceFaults(schema, value, at),
     ...combinatorFaults(check, schema, value, at),
-    ...(Array.isArray(value) ? listFaults(check, schema, value, at) : []),
+    ...(Array.isArray(value) ? arrayItemFaults(check, schema, value, at) : []),
     ...(isPlainObject(value) ? objectFaults(check, schema, value, at) : []),
   ]
 }
@@ -88,7 +88,7 @@ function faultOfClosestAlternative(alternatives: readonly (readonly ArgumentFaul
   return best === undefined ? argumentFault(at, 'fits none of the alternatives') : best
 }
 
-function listFaults(check: Check, schema: Fields, list: readonly unknown[], at: At): readonly ArgumentFault[] {
+function arrayItemFaults(check: Check, schema: Fields, list: readonly unknown[], at: At): readonly ArgumentFault[] {
   const { prefixItems, items } = schema
   const fixed = Array.isArray(prefixItems) ? prefixItems : Array.isArray(items) ? items : []
   const rest = Array.isArray(items) ? schema['additionalItems'] : items

@@ -101,13 +101,13 @@ const harmlessToken =
   /(^|_)(page|paging|pagination|next|prev|previous|continuation|continue|cursor|sync|resume|start|end|stop|eos|bos|pad|unk|mask|max|min)_token$/
 
 export function isSensitiveKey(key: string): boolean {
-  const words = splitKeyWords(key)
+  const words = keyToSnakeCase(key)
   if (anywhere.test(words) || wholeWords.test(words)) return true
   return endsInToken.test(words) && !harmlessToken.test(words)
 }
 
 /** `apiKey`, `API-Key` and `api key` are all `api_key`. */
-function splitKeyWords(key: string): string {
+function keyToSnakeCase(key: string): string {
   return key
     .replace(/(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/g, '_')
     .toLowerCase()

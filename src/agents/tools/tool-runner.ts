@@ -8,7 +8,7 @@ import type { LoopObserver } from '../loop/events.ts'
 import { redactAndHashParameters } from '../loop/tool-records.ts'
 import type { ActionPolicy, ActionRuling } from '../policy/action-policy.ts'
 import { type DuplicateCalls, hashCallSignature } from './call-guards.ts'
-import { checkCapability } from './capability.ts'
+import { findCapabilityDenial } from './capability.ts'
 import type { ToolCatalog } from './catalog.ts'
 import { type ExecutionDeps, executeCall } from './execute-call.ts'
 import { type ArgumentFault, validateArguments } from './json-schema.ts'
@@ -97,7 +97,7 @@ export function createToolRunner(deps: ToolRunnerDeps): ToolRunner {
       }
       const done = answer === undefined ? call : isCallPrepared(call) ? replaceInput(call, answer.input) : undefined
       if (done !== undefined && isCallPrepared(done) && (await deps.isFinished?.(done)) === true)
-        return executeApproved(deps, done, context, answer)
+        return executePermittedCall(deps, done, context, answer)
       const mediation = await mediateToolCall(deps.mediators ?? [], mediatorContext(call, context), {
         signal: context.signal,
         timeoutMs: deps.mediationTimeoutMs ?? defaultMediationTimeoutMs,
@@ -105,7 +105,8 @@ export function createToolRunner(deps: ToolRunnerDeps): ToolRunner {
       })
       if (mediation.action === 'proceed')
         return reportCallWithDuration(await runPreparedCall(deps, call, context, answer))
-      if (mediation.action === 'pending') return reportCallWithDuration(await pauseCall(deps, call, mediation.result))
+      if (mediation.action === 'pending')
+        return reportCallWithDuration(await pauseCallForClient(deps, call, mediation.result))
       return reportCallWithDuration(finishCallWithResult(deps, call, mediation.result, mediation))
     },
   }
@@ -122,7 +123,7 @@ async function runPreparedCall(
   if (call === undefined)
     return finishCallWithResult(deps, asked, changedActionResult(asked.declaration), { isRejected: true })
   const { declaration, prepared } = call
-  const denial = await checkCapability(deps.capabilities, { call: prepared, declaration }, context.context)
+  const denial = await findCapabilityDenial(deps.capabilities, { call: prepared, declaration }, context.context)
   const signature = await hashCallSignature(deps.catalog, call.tool_name, prepared.parameters)
   const correction = denial === undefined ? deps.duplicates?.check(signature, declaration) : undefined
   if (correction !== undefined) {
@@ -134,10 +135,10 @@ async function runPreparedCall(
   if (action === 'forbidden')
     return finishCallWithResult(deps, call, forbiddenToolResult(declaration), { isRejected: true, rule })
   if (action === 'preview' && approved === undefined) return requestApproval(deps, call, {})
-  return executeApproved(deps, call, context, approved)
+  return executePermittedCall(deps, call, context, approved)
 }
 
-async function executeApproved(
+async function executePermittedCall(
   deps: ToolRunnerDeps,
   call: Runnable,
   context: CallContext,
@@ -154,7 +155,7 @@ async function executeApproved(
   deps.duplicates?.record(signature, declaration, call.id, result)
   if (result.status === 'approval_required') return requestApproval(deps, call, result)
   return result.status === 'runtime_tool_pending'
-    ? pauseCall(deps, call, result)
+    ? pauseCallForClient(deps, call, result)
     : finishCallWithResult(deps, call, result, how)
 }
 
@@ -164,7 +165,7 @@ async function requestApproval(deps: ToolRunnerDeps, call: Runnable, details: Fi
   return { kind: 'approval', ...(await deps.stageApproval(call, details)) }
 }
 
-async function pauseCall(deps: ToolRunnerDeps, call: ReadyCall, result: ToolResult): Promise<CallEnd> {
+async function pauseCallForClient(deps: ToolRunnerDeps, call: ReadyCall, result: ToolResult): Promise<CallEnd> {
   if (!isCallPrepared(call) || deps.stagePending === undefined)
     return finishCallWithResult(deps, call, unavailableToolResult(call), { isRejected: true })
   return { kind: 'pending', request: await deps.stagePending(call, result.runtime_tool_request ?? {}) }

@@ -3,8 +3,8 @@ import type { ChannelDefinition } from '../../contract/index.ts'
 import type { Db } from '../../db/client.ts'
 import {
   type Facts,
-  findNewestTimelinesByUnindexedId,
-  findTimelinesById,
+  findNewestMessagesByUnindexedId,
+  findRowsByIndexedId,
   type Hit,
   readTimelineFacts,
 } from '../../db/explain.ts'
@@ -41,8 +41,8 @@ const maxCandidates = 20
 /** `connection` narrows an id that several connections know. */
 export async function explainById(deps: ExplainDeps, asked: string, connection?: string): Promise<ExplainResult> {
   const isOnAskedConnection = (hit: Hit): boolean => connection === undefined || hit.connection === connection
-  const known = await findTimelinesById(deps.db, asked, listDedupeKeys(asked, deps.agents), maxCandidates)
-  const hits = known.length > 0 ? known : await findNewestTimelinesByUnindexedId(deps.db, asked, maxCandidates)
+  const known = await findRowsByIndexedId(deps.db, asked, listDedupeKeys(asked, deps.agents), maxCandidates)
+  const hits = known.length > 0 ? known : await findNewestMessagesByUnindexedId(deps.db, asked, maxCandidates)
   const candidates = dropDuplicateHits(hits.filter(isOnAskedConnection))
   const [only, ...others] = candidates
   if (only === undefined) return explainRejectionByTrace(deps, asked, connection)

@@ -133,11 +133,13 @@ function sortEntries(lines: readonly TimelineEntry[]): readonly TimelineEntry[] 
 /** Why, as a code; undefined where no bounce was reported, or where it was resent without one. */
 export function bounceReason({ deliveries }: Pick<Facts, 'deliveries'>): string | undefined {
   // What accompanies an answer may be lost without it.
-  const returned = deliveries.filter(({ isPrimary }) => isPrimary).flatMap((each) => findLastBounce(each) ?? [])
+  const returned = deliveries
+    .filter(({ isPrimary }) => isPrimary)
+    .flatMap((each) => lastBounceReasonUnlessRedelivered(each) ?? [])
   return returned.at(-1)
 }
 
-function findLastBounce({ history }: DeliveryFacts): string | undefined {
+function lastBounceReasonUnlessRedelivered({ history }: DeliveryFacts): string | undefined {
   const last = history.findLast(({ what, kind }) => what === 'delivered' || (what === 'bounced' && kind === 'failed'))
   return last?.what === 'bounced' ? (last.reason ?? 'unspecified') : undefined
 }

@@ -12,7 +12,7 @@ import {
   readBodyParts,
   requireRangedBody,
   storeTimeouts,
-  unexpectedStoreResponse,
+  unexpectedStoreResponseError,
 } from './store-request.ts'
 
 export type S3StoreOptions = {
@@ -47,7 +47,7 @@ export function createS3Store(options: S3StoreOptions): BlobStore {
     read: (key, range) => readS3Object(send, key, range),
     async remove(key) {
       const response = await send({ method: 'DELETE', key })
-      if (!response.ok && response.status !== 404) throw await unexpectedStoreResponse(response, 'a removal')
+      if (!response.ok && response.status !== 404) throw await unexpectedStoreResponseError(response, 'a removal')
       await drainResponse(response)
     },
     async signUrl(key, seconds) {
@@ -82,7 +82,7 @@ async function writeS3Object(
 
 async function putS3Object(send: S3Client, call: S3Call): Promise<void> {
   const response = await send(call)
-  if (!response.ok) throw await unexpectedStoreResponse(response, 'a write')
+  if (!response.ok) throw await unexpectedStoreResponseError(response, 'a write')
   await drainResponse(response)
 }
 
@@ -95,7 +95,7 @@ async function readS3Object(
   const response = await send({ method: 'GET', key, headers })
   if (range !== undefined && response.status === 206) return requireRangedBody(response, range)
   if (range === undefined && response.status === 200) return response.body ?? new Blob([]).stream()
-  if (response.status !== 404) throw await unexpectedStoreResponse(response, 'a read')
+  if (response.status !== 404) throw await unexpectedStoreResponseError(response, 'a read')
   await drainResponse(response)
   return undefined
 }
@@ -170,9 +170,9 @@ async function uploadS3Parts(
 
 async function beginS3Upload(send: S3Client, key: string, headers: Readonly<Record<string, string>>): Promise<string> {
   const response = await send({ method: 'POST', key, query: '?uploads=', headers })
-  if (!response.ok) throw await unexpectedStoreResponse(response, 'the beginning of an upload')
+  if (!response.ok) throw await unexpectedStoreResponseError(response, 'the beginning of an upload')
   const uploadId = /<UploadId>([^<]{1,1024})<\/UploadId>/.exec(await response.text())?.[1]
-  if (uploadId === undefined) throw await unexpectedStoreResponse(response, 'the beginning of an upload')
+  if (uploadId === undefined) throw await unexpectedStoreResponseError(response, 'the beginning of an upload')
   return uploadId
 }
 
@@ -185,7 +185,7 @@ async function putS3Part(
   const query = `?partNumber=${number}&uploadId=${encodeURIComponent(uploadId)}`
   const response = await send({ method: 'PUT', key, query, body: bytes })
   const tag = response.headers.get('etag')
-  if (!response.ok || tag === null) throw await unexpectedStoreResponse(response, 'a part of an upload')
+  if (!response.ok || tag === null) throw await unexpectedStoreResponseError(response, 'a part of an upload')
   await drainResponse(response)
   return tag
 }
@@ -202,7 +202,7 @@ async function completeS3Upload(send: S3Client, { key, uploadId }: S3Upload, tag
     headers: { 'content-type': 'application/xml' },
     body: Uint8Array.from(new TextEncoder().encode(xml)),
   })
-  if (!response.ok) throw await unexpectedStoreResponse(response, 'the end of an upload')
+  if (!response.ok) throw await unexpectedStoreResponseError(response, 'the end of an upload')
   // S3 may begin to answer yes and then say no in the body.
   if ((await response.text()).includes('<Error>')) {
     throw new GatewayError(

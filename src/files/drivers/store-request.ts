@@ -70,7 +70,7 @@ export async function drainResponse(response: Response): Promise<void> {
 }
 
 /** An answer that was not hoped for. Its body may quote keys and is left out. */
-export async function unexpectedStoreResponse(response: Response, act: string): Promise<GatewayError> {
+export async function unexpectedStoreResponseError(response: Response, act: string): Promise<GatewayError> {
   await drainResponse(response)
   const remedy = response.status === 401 || response.status === 403 ? 'check its credentials' : 'try again later'
   return new GatewayError(

@@ -9,7 +9,7 @@ import {
   readBodyParts,
   requireRangedBody,
   storeTimeouts,
-  unexpectedStoreResponse,
+  unexpectedStoreResponseError,
 } from './store-request.ts'
 
 export type SupabaseStoreOptions = {
@@ -79,7 +79,7 @@ async function postSupabaseObject(
 ): Promise<void> {
   const headers = { 'content-type': mimeType, 'x-upsert': 'false' }
   const response = await send(`/object/${path}`, { method: 'POST', headers, body })
-  if (!response.ok) throw await unexpectedStoreResponse(response, 'a write')
+  if (!response.ok) throw await unexpectedStoreResponseError(response, 'a write')
   await drainResponse(response)
 }
 
@@ -93,24 +93,24 @@ async function readSupabaseObject(
   if (range !== undefined && response.status === 206) return requireRangedBody(response, range)
   if (range === undefined && response.status === 200) return response.body ?? new Blob([]).stream()
   if (await isObjectMissing(response)) return undefined
-  throw await unexpectedStoreResponse(response, 'a read')
+  throw await unexpectedStoreResponseError(response, 'a read')
 }
 
 async function removeSupabaseObject(send: SupabaseClient, path: string): Promise<void> {
   const response = await send(`/object/${path}`, { method: 'DELETE' })
   if (response.ok) return drainResponse(response)
-  if (!(await isObjectMissing(response))) throw await unexpectedStoreResponse(response, 'a removal')
+  if (!(await isObjectMissing(response))) throw await unexpectedStoreResponseError(response, 'a removal')
 }
 
 async function signSupabaseObject(send: SupabaseClient, path: string, expiresIn: number): Promise<string> {
   const headers = { 'content-type': 'application/json' }
   const body = JSON.stringify({ expiresIn })
   const response = await send(`/object/sign/${path}`, { method: 'POST', headers, body })
-  if (!response.ok) throw await unexpectedStoreResponse(response, 'a signature')
+  if (!response.ok) throw await unexpectedStoreResponseError(response, 'a signature')
   const answer: unknown = await response.json().catch(() => undefined)
   const signed = typeof answer === 'object' && answer !== null && 'signedURL' in answer ? answer.signedURL : undefined
   if (typeof signed !== 'string' || !signed.startsWith(`/object/sign/${path}?token=`)) {
-    throw await unexpectedStoreResponse(response, 'a signature')
+    throw await unexpectedStoreResponseError(response, 'a signature')
   }
   return signed
 }
@@ -179,7 +179,7 @@ async function beginTusUpload(send: SupabaseClient, { bucket, key, mimeType }: T
   // Of the place it names only the last segment is taken: our key goes to no other host than the one we were given.
   const id = /\/([A-Za-z0-9_=-]{1,2048})$/.exec(response.headers.get('location') ?? '')?.[1]
   if (response.status !== 201 || id === undefined)
-    throw await unexpectedStoreResponse(response, 'the beginning of an upload')
+    throw await unexpectedStoreResponseError(response, 'the beginning of an upload')
   await drainResponse(response)
   return `/upload/resumable/${id}`
 }
@@ -201,7 +201,7 @@ async function patchTusUpload(
   }
   const response = await send(place, { method: 'PATCH', headers, body: bytes })
   if (response.status !== 204 || response.headers.get('upload-offset') !== String(end)) {
-    throw await unexpectedStoreResponse(response, 'a part of an upload')
+    throw await unexpectedStoreResponseError(response, 'a part of an upload')
   }
   return end
 }

@@ -150,7 +150,7 @@ async function refreshIssuerKeys(deps: IssuerKeyDeps, issuer: Issuer, record: Ke
 
 async function fetchIssuerKeys({ fetch }: IssuerKeyDeps, { issuer, jwksUrl }: Issuer): Promise<IssuerAnswer> {
   if (jwksUrl !== undefined) return fetchIssuerJson(fetch, jwksUrl, [jwksUrl])
-  const metadata = await discoverJwksUrl(fetch, issuer)
+  const metadata = await fetchIssuerMetadata(fetch, issuer)
   if (!metadata.ok) return metadata
   const { success, data } = metadataSchema.safeParse(metadata.body)
   // RFC 8414 section 3.3: a document about another issuer is refused.
@@ -160,7 +160,7 @@ async function fetchIssuerKeys({ fetch }: IssuerKeyDeps, { issuer, jwksUrl }: Is
 
 const metadataSchema = z.looseObject({ issuer: z.string(), jwks_uri: z.url({ protocol: /^https?$/ }) })
 
-async function discoverJwksUrl(fetch: IssuerFetch, issuer: string): Promise<IssuerAnswer> {
+async function fetchIssuerMetadata(fetch: IssuerFetch, issuer: string): Promise<IssuerAnswer> {
   const { origin, pathname } = new URL(issuer)
   const path = pathname.replace(/\/+$/, '')
   const first = await fetchIssuerJson(fetch, `${origin}${path}/.well-known/openid-configuration`, [issuer])

@@ -11,7 +11,7 @@ import {
   appendText,
   appendWithoutSpace,
   breakLine,
-  createTextLines,
+  createEmptyTextLines,
   enterListOrQuote,
   enterTableRow,
   joinFinishedLines,
@@ -49,7 +49,7 @@ export type HtmlTextOptions = {
 
 /** At most `maxLength` UTF-16 units of plain text. It is never markup again: a caller that shows it must escape it. */
 export function htmlToText(html: string, options: HtmlTextOptions = {}): string {
-  const lines = createTextLines(Math.min(options.maxLength ?? maxTextLength, maxTextLength))
+  const lines = createEmptyTextLines(Math.min(options.maxLength ?? maxTextLength, maxTextLength))
   const elements = createOpenElements()
   const [lists, formulas]: [List[], Formula[]] = [[], []]
   let isRaw = false

@@ -66,7 +66,7 @@ export function closeElement(elements: OpenElements, name: string): boolean {
     (each) => each === name,
     (each) => stopsEndTagSearch(name, each),
   )
-  if (at !== -1) closeElementsAbove(elements, at)
+  if (at !== -1) closeElementsDownTo(elements, at)
   return at !== -1
 }
 
@@ -92,7 +92,7 @@ function endImpliedElements(elements: OpenElements, { closes, within }: ImpliedE
     (name) => closes.has(name),
     (name) => within.has(name),
   )
-  if (at !== -1) closeElementsAbove(elements, at)
+  if (at !== -1) closeElementsDownTo(elements, at)
 }
 
 function findOpenElement(
@@ -109,7 +109,7 @@ function findOpenElement(
 }
 
 /** Formatting without an end tag goes on behind the block. Where it hides something, text must not slip out of it. */
-function closeElementsAbove(elements: OpenElements, at: number): void {
+function closeElementsDownTo(elements: OpenElements, at: number): void {
   let unended: OpenElement[] = []
   while (elements.stack.length > at + 1) {
     const element = popElement(elements)

@@ -28,7 +28,7 @@ const maxContainers = 12
 const maxSeparators = 8
 const maxRecorded = 2_048
 
-export function createTextLines(maxLength: number): Lines {
+export function createEmptyTextLines(maxLength: number): Lines {
   return {
     maxLength,
     parts: [],

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
-  analyzeTables,
+  analyzeTablesStatement,
   countOpenWork,
   describeServer,
   doubtWaitingSends,
@@ -110,7 +110,7 @@ async function finishRestoredRows(
   const work = { isStale, doubted: marked?.doubted ?? 0, migrated, ...(open ?? nothingOpen) }
   const { version, snapshotAt } = manifest
   await sql.query(recordRestore, [tenant, storableJson({ version, snapshotAt, ...work })])
-  await sql.script(analyzeTables(tables))
+  await sql.script(analyzeTablesStatement(tables))
   return work
 }
 

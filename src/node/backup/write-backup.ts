@@ -14,7 +14,7 @@ import {
   listStoredFiles,
   listTables,
   lockTablesForBackupStatement,
-  readSequence,
+  readSequenceStatement,
   steadySettings,
 } from '../../db/backup.ts'
 import { type CopySql, type CopyTable, inCopyTransaction } from '../../db/postgres-copy.ts'
@@ -117,7 +117,7 @@ async function buildManifestFromDatabase(sql: CopySql, options: BackupOptions): 
     migrations: (await readAppliedMigrations(sql)).map(({ madeAt }) => madeAt),
     tables: tables.map(({ name, columns }) => ({ name, columns: [...columns] })),
     sequences: await readSequences(sql),
-    sealKey: await locateSealKey(options),
+    sealKey: await classifySealKeySource(options),
     filesElsewhere: [...(await sql.query<Manifest['filesElsewhere'][number]>(countFilesElsewhere, [folderStoreName]))],
   }
 }
@@ -126,13 +126,13 @@ async function buildManifestFromDatabase(sql: CopySql, options: BackupOptions): 
 async function readSequences(sql: CopySql): Promise<Manifest['sequences']> {
   const found: Manifest['sequences'] = []
   for (const { name } of await sql.query<{ name: string }>(listSequences, [])) {
-    const [value] = await sql.query<{ lastValue: string; isCalled: boolean }>(readSequence(name), [])
+    const [value] = await sql.query<{ lastValue: string; isCalled: boolean }>(readSequenceStatement(name), [])
     if (value !== undefined) found.push({ name, ...value })
   }
   return found
 }
 
-async function locateSealKey({ dataDir, hasSealKeyElsewhere }: BackupOptions): Promise<Manifest['sealKey']> {
+async function classifySealKeySource({ dataDir, hasSealKeyElsewhere }: BackupOptions): Promise<Manifest['sealKey']> {
   if ((await readSealKey(dataDir)) !== undefined) return 'included'
   return hasSealKeyElsewhere ? 'environment' : 'none'
 }

@@ -51,7 +51,7 @@ export async function createCluster(made: Programs): Promise<void> {
       `[storage] ${folder} holds something that is no database; move it away, or choose another folder with PARLEY_DATA_DIR`,
     )
   })
-  await syncFolder(dataDir)
+  await flushFolderToDisk(dataDir)
 }
 
 /** Undefined, or why it could not be. */
@@ -103,7 +103,7 @@ async function removeUnfinishedClusters(dataDir: string): Promise<void> {
   }
 }
 
-async function syncFolder(path: string): Promise<void> {
+async function flushFolderToDisk(path: string): Promise<void> {
   const handle = await open(path, 'r')
   await handle.sync()
   await handle.close()

@@ -103,7 +103,7 @@ export async function startServer(place: ServerPlace, signal: AbortSignal): Prom
   const { folder, binaries, runAs } = place
   await clearStalePostmaster(folder)
   const logFile = serverLogFile(folder)
-  await trimServerLog(logFile)
+  await rotateLargeServerLog(logFile)
   const output = await open(logFile, 'a', 0o600)
   const logStart = (await output.stat()).size
   const { file, args, options } = buildCommandToRunAs(
@@ -171,7 +171,7 @@ export async function stopServer({ pid }: Pick<Server, 'pid'>, folder: string): 
 }
 
 /** PostgreSQL appends to it, so it can be cut while it runs; what was in it stays under another name until the next time. */
-export async function trimServerLog(logFile: string): Promise<void> {
+export async function rotateLargeServerLog(logFile: string): Promise<void> {
   const size = (await stat(logFile).catch(() => undefined))?.size ?? 0
   if (size <= maxLogBytes) return
   try {
@@ -221,7 +221,7 @@ export function superviseServer(place: ServerPlace, first: Server, log: Log | un
     if (server !== undefined) signalProcess(server.pid, 'SIGINT')
   }
   process.once('exit', stopServerOnExit)
-  const trimmer = setInterval(() => void trimServerLog(serverLogFile(place.folder)), trimEveryMs)
+  const trimmer = setInterval(() => void rotateLargeServerLog(serverLogFile(place.folder)), trimEveryMs)
   trimmer.unref()
 
   const watched = (async () => {

@@ -2,7 +2,7 @@
 import { createLocalJWKSet, flattenedVerify, generateKeyPair } from 'jose'
 import { expect } from 'vitest'
 import { a2a, a2aChannel } from '../../../adapters/a2a/index.ts'
-import { cardSigningText, makeCardKey, readCardKey } from '../../../adapters/a2a/protocol/card-signature.ts'
+import { cardSigningText, makePrivateCardKeyJson, readCardKey } from '../../../adapters/a2a/protocol/card-signature.ts'
 import { createDocumentCache } from '../../../adapters/a2a/server/agent-card.ts'
 import {
   bothVersionsSchemes,
@@ -277,7 +277,7 @@ export const cardCases: readonly A2aCase[] = [
       const signed = await card(scene)
       const keys = await card(scene, '/a2a/.well-known/jwks.json')
       await expect(verify({ ...signed, name: 'Mallory' }, keys)).rejects.toThrow()
-      const other = await readCardKey(await makeCardKey())
+      const other = await readCardKey(await makePrivateCardKeyJson())
       await expect(verify(await other.sign(signed, 'https://evil.example/jwks.json'), keys)).rejects.toThrow()
       await expect(readCardKey(JSON.stringify(await generateKeyPair('EdDSA')))).rejects.toThrow('P-256')
     },

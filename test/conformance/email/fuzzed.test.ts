@@ -8,7 +8,7 @@ import { createReplyTokens } from '../../../adapters/email/threading.ts'
 import { type VerifyDeps, verifyMail } from '../../../adapters/email/verify.ts'
 import { mailAsRequest, type ReceivedMail } from '../../../adapters/email/wire/mail.ts'
 import { validateMessage } from '../../../src/contract/validate-message.ts'
-import { webHmac } from '../../../src/lib/index.ts'
+import { createWebHmac } from '../../../src/lib/index.ts'
 import { type SeededRandom, seededRandom } from '../../chaos/seeded-random.ts'
 import { draftMail } from '../../doubles/signed-mails.ts'
 
@@ -24,7 +24,7 @@ const deps: VerifyDeps = {
   readBody: parseMailBody,
   nameOriginal: async () => crypto.randomUUID(),
   addresses: () => addresses,
-  tokens: createReplyTokens(webHmac(), {
+  tokens: createReplyTokens(createWebHmac(), {
     current: async () => 'a secret of this test',
     all: async () => ['a secret of this test'],
   }),

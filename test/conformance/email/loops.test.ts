@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { maxHops, signHopHeader } from '../../../adapters/email/loop-prevention.ts'
 import { defineAgent } from '../../../src/agents/define-agent.ts'
 import { nameStatement } from '../../../src/db/client.ts'
-import { webHmac } from '../../../src/lib/index.ts'
+import { createWebHmac } from '../../../src/lib/index.ts'
 import { localDomain, type MailScene, openMailScene } from '../../doubles/mail-setup.ts'
 import { draftMail } from '../../doubles/signed-mails.ts'
 import { settleUntil } from '../../doubles/test-gateway.ts'
@@ -161,7 +161,7 @@ describeOnDatabase('mail from machines', (database) => {
     const marked = async (hop: number, id: string) => [
       'Auto-Submitted: auto-replied',
       `Message-ID: <${id}@sibling.example>`,
-      `X-Agent-Hop: ${await signHopHeader(webHmac(), siblingSecret, hop, `${id}@sibling.example`)}`,
+      `X-Agent-Hop: ${await signHopHeader(createWebHmac(), siblingSecret, hop, `${id}@sibling.example`)}`,
     ]
     await say(['Auto-Submitted: auto-replied'], { from })
     await say(await marked(maxHops, 'a'), { from })
@@ -184,7 +184,7 @@ describeOnDatabase('mail from machines', (database) => {
     const to = `billing@${localDomain}`
     const id = `x@${localDomain}`
     await say([`Message-ID: <${id}>`, 'Auto-Submitted: auto-replied'], { from, to })
-    await say([`Message-ID: <${id}>`, `X-Agent-Hop: ${await signHopHeader(webHmac(), siblingSecret, 1, id)}`], {
+    await say([`Message-ID: <${id}>`, `X-Agent-Hop: ${await signHopHeader(createWebHmac(), siblingSecret, 1, id)}`], {
       from,
       to,
     })

@@ -1,6 +1,6 @@
 // What goes out, and what is made of the answers. Streams are in live-cases.ts.
 
-import { resolutionSentence } from '../../../src/agents/approvals/approval-messages.ts'
+import { resolutionSentenceAndDecision } from '../../../src/agents/approvals/approval-messages.ts'
 import type { Adapter, NormalizedResponse, Part } from '../../../src/contract/index.ts'
 import type { ActionLine, Resolution } from '../../../src/db/pending-actions.ts'
 import type { JsonObject } from '../../../src/lib/json-value.ts'
@@ -290,7 +290,7 @@ const fileCases: readonly Case[] = [
 
 const action = { summary: 'delete the branch', status: 'accepted', resolvers: 'owner' } as unknown as ActionLine
 const words = (resolution: Resolution) => {
-  const { says, decision } = resolutionSentence(resolution)
+  const { says, decision } = resolutionSentenceAndDecision(resolution)
   return createTextReply(says, { control: { about: 'approve', decision } })
 }
 const clickedPlace: JsonObject = {

@@ -2,7 +2,7 @@
 import { expect } from 'vitest'
 import type { NormalizeResult } from '../../../src/contract/adapter.ts'
 import type { Adapter, InboundEvent, InboundMessage, RawRequest } from '../../../src/contract/index.ts'
-import { webHmac } from '../../../src/lib/index.ts'
+import { createWebHmac } from '../../../src/lib/index.ts'
 import type { JsonObject } from '../../../src/lib/json-value.ts'
 import { type AdapterFixtures, createAdapterFromFixtures } from '../../../src/testing/adapter-fixtures.ts'
 import { type SlackApi, startSlackApi } from '../../doubles/slack-api.ts'
@@ -19,7 +19,7 @@ export const bytesOf = (payload: unknown): Uint8Array =>
   encoder.encode(typeof payload === 'string' ? payload : JSON.stringify(payload))
 
 export function adapterWith(settings: object = {}, changes: object = {}): Adapter {
-  const deps = { connection: kit.connection, fetch, now: () => now, hmac: webHmac(), ...changes }
+  const deps = { connection: kit.connection, fetch, now: () => now, hmac: createWebHmac(), ...changes }
   return kit.definition.create({ ...kit.settings('http://127.0.0.1:9'), ...settings }, deps)
 }
 

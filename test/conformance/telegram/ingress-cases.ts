@@ -1,6 +1,6 @@
 // Telegram ingress cases that this channel and the core decide together: answers to Telegram, copies, words of decisions.
 
-import { resolutionSentence } from '../../../src/agents/approvals/approval-messages.ts'
+import { resolutionSentenceAndDecision } from '../../../src/agents/approvals/approval-messages.ts'
 import { errorCodeAnswer, webhookAnswer } from '../../../src/api/http-answers.ts'
 import { dedupeKey } from '../../../src/inbound/accept.ts'
 import type { ErrorCode } from '../../../src/lib/errors.ts'
@@ -23,9 +23,9 @@ const line = {
   hash: 'h',
   resolution_metadata: {},
 }
-type Resolution = Parameters<typeof resolutionSentence>[0]
+type Resolution = Parameters<typeof resolutionSentenceAndDecision>[0]
 /** The words are what is looked at; of the action only what they say of it is here. */
-const words = (resolution: object) => resolutionSentence(resolution as Resolution)
+const words = (resolution: object) => resolutionSentenceAndDecision(resolution as Resolution)
 const refused = (reason: string) => words({ kind: 'refused', reason, action: line })
 const removesButtons = ({ says, decision }: ReturnType<typeof words>): boolean =>
   calls(

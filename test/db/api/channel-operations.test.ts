@@ -6,7 +6,7 @@ import type { IgnoredEvent, Operations } from '../../../src/contract/index.ts'
 import type { Operation } from '../../../src/contract/optional-verbs.ts'
 import { readAuditPage } from '../../../src/db/audit.ts'
 import { nameStatement } from '../../../src/db/client.ts'
-import { createRecords } from '../../../src/db/records.ts'
+import { createRecordStore } from '../../../src/db/records.ts'
 import { createGroupCommit } from '../../../src/inbound/group-commit.ts'
 import { GatewayError } from '../../../src/lib/errors.ts'
 import { judgedChannel } from '../../doubles/loopback/judged.ts'
@@ -107,7 +107,7 @@ describeOnDatabase('what an operator asks of a channel', (database) => {
     return { status: response.status, body: (await response.json()) as Record<string, unknown> }
   }
   const guests = async () =>
-    (await createRecords(database(), { tenant: 'default', connection: key }).list('guest', { limit: 10 })).map(
+    (await createRecordStore(database(), { tenant: 'default', connection: key }).list('guest', { limit: 10 })).map(
       (each) => each.key,
     )
   const stored = () => database().query<Record<string, unknown>>(rows, [])

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createAttachmentStore } from '../../../src/db/attachments.ts'
-import { createSigningKeys } from '../../../src/db/signing-keys.ts'
+import { createSigningKeyStore } from '../../../src/db/signing-keys.ts'
 import type { AttachmentService, StoreOutcome } from '../../../src/files/attachment.ts'
 import { createAttachmentService } from '../../../src/files/attachment-service.ts'
 import { createSeal } from '../../../src/gateway/seal.ts'
@@ -38,7 +38,7 @@ describeOnDatabase('the attachment desk', (database) => {
       publicOrigin: 'https://parley.example',
       options: { orphanHours },
       attachments: createAttachmentStore(database(), tenant),
-      keys: createSigningKeys(database(), { tenant, newId, fillRandom, seal }),
+      keys: createSigningKeyStore(database(), { tenant, newId, fillRandom, seal }),
       stores: [await createFolderStore({ folder })],
       log: { info: quiet, warn: quiet, error: quiet },
     })

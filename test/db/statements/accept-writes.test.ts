@@ -8,7 +8,7 @@ import { createEraseStore } from '../../../src/db/erase-person.ts'
 import { storeInboxDrafts } from '../../../src/db/inbox.ts'
 import type { InboxDraft } from '../../../src/db/inbox-row.ts'
 import { claimSends, startSend } from '../../../src/db/outbox.ts'
-import { createRecords } from '../../../src/db/records.ts'
+import { createRecordStore } from '../../../src/db/records.ts'
 import { createSweepStore } from '../../../src/db/retention.ts'
 import { tablesWith } from '../../doubles/find-text-in-database.ts'
 import { aDraft } from '../../doubles/inbox-drafts.ts'
@@ -51,7 +51,7 @@ function activity(id: string, changes: Partial<InboxDraft> = {}): InboxDraft {
 
 describeOnDatabase('an arrival', (database) => {
   const accept = (...drafts: InboxDraft[]) => storeInboxDrafts(openTenantDb(database()), drafts)
-  const records = () => createRecords(database(), { tenant: 'default', connection: 'test' })
+  const records = () => createRecordStore(database(), { tenant: 'default', connection: 'test' })
   const followers = async () => (await records().list('follower', { limit: 10 })).map(({ key }) => key)
   const outbox = () => openTenantDb(database(), { tenant: 'default', holder: 'test', leaseMs: 60_000 })
   const sent = () => database().query<{ clientId: string; state: string; origin: string }>(calls, [])

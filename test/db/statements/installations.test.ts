@@ -1,7 +1,7 @@
 // Accounts an app was installed into: found by their account alone, sealed at rest, erased when they end.
 import { expect, test } from 'vitest'
 import { type Database, nameStatement } from '../../../src/db/client.ts'
-import { createInstallations } from '../../../src/db/installations.ts'
+import { createInstallationStore } from '../../../src/db/installations.ts'
 import { createSeal } from '../../../src/gateway/seal.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
@@ -13,7 +13,7 @@ const swap = nameStatement(
 const key = (fill: number) => new Uint8Array(32).fill(fill)
 const store = (database: Database, keys: readonly Uint8Array<ArrayBuffer>[] = [key(1)], tenant = 'default') => {
   const seal = createSeal(async () => keys)
-  return createInstallations(database, { tenant, connection: 'loop/main', agent: 'demo', seal })
+  return createInstallationStore(database, { tenant, connection: 'loop/main', agent: 'demo', seal })
 }
 const installed = (account: string, token: string) =>
   ({ account, credentials: { token }, facts: { name: account }, status: 'active' }) as const

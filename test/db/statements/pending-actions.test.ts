@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { nameStatement } from '../../../src/db/client.ts'
 import {
-  countPendingActions,
+  countActionsByStatus,
   findPendingActions,
   getPendingAction,
   listPendingActions,
@@ -172,7 +172,7 @@ describeOnDatabase('pending actions', (database) => {
     await pauseTurn(database(), { actions: [action] })
     expect(await getPendingAction(store(), alice.scope, action.id)).toBeUndefined()
     expect(await listPendingActions(store(), alice.scope, { status: null, limit: 10, before: null })).toEqual([])
-    expect(await countPendingActions(store(), alice.scope)).toMatchObject({ pending: 0 })
+    expect(await countActionsByStatus(store(), alice.scope)).toMatchObject({ pending: 0 })
     expect(await resolvePendingAction(store(), action.id, accepted, alice)).toMatchObject({ reason: 'not_found' })
     expect(await resolvePendingAction(store(), randomUUID(), accepted, operator)).toMatchObject({ reason: 'not_found' })
   })
@@ -229,7 +229,7 @@ describeOnDatabase('pending actions', (database) => {
       before: first.at(-1)?.action_id ?? null,
     })
     expect(new Set([...first, ...rest].map((line) => line.action_id)).size).toBe(3)
-    expect(await countPendingActions(store(), all)).toEqual({
+    expect(await countActionsByStatus(store(), all)).toEqual({
       pending: 3,
       accepted: 0,
       rejected: 0,

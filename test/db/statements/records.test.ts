@@ -2,13 +2,13 @@
 import { expect, test } from 'vitest'
 import { type Database, nameStatement } from '../../../src/db/client.ts'
 import { createEraseStore } from '../../../src/db/erase-person.ts'
-import { createRecords } from '../../../src/db/records.ts'
+import { createRecordStore } from '../../../src/db/records.ts'
 import { watchedDatabase } from '../../doubles/watched-database.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 const rows = nameStatement('test_records', 'select key, subject from channel_records order by key')
 const recordsOf = (database: Database, { tenant = 'default', connection = 'loop/main' } = {}) =>
-  createRecords(database, { tenant, connection })
+  createRecordStore(database, { tenant, connection })
 
 describeOnDatabase('records', (database) => {
   const records = () => recordsOf(database())

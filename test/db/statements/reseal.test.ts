@@ -1,10 +1,10 @@
 // A new sealing key while the gateway works: every sealed row opens at every moment, and in the end all of them by the new key.
 import { beforeEach, expect, test } from 'vitest'
 import { nameStatement } from '../../../src/db/client.ts'
-import { createInstallations } from '../../../src/db/installations.ts'
+import { createInstallationStore } from '../../../src/db/installations.ts'
 import { createOwnKeyStore, markOwnKeyStale } from '../../../src/db/own-keys.ts'
 import { resealEverySecret, sealedTables } from '../../../src/db/reseal.ts'
-import { createSigningKeys } from '../../../src/db/signing-keys.ts'
+import { createSigningKeyStore } from '../../../src/db/signing-keys.ts'
 import { createTtlStore } from '../../../src/db/ttl-store.ts'
 import { createSeal } from '../../../src/gateway/seal.ts'
 import { newUuid } from '../../doubles/uploads.ts'
@@ -42,7 +42,7 @@ describeOnDatabase('rows that are sealed', (database) => {
   let seal = createSeal(async () => keys)
   const options = () => ({ tenant, connection, agent: 'demo', seal })
   const signing = (sealing = seal) =>
-    createSigningKeys(database(), {
+    createSigningKeyStore(database(), {
       tenant,
       newId: newUuid,
       seal: sealing,
@@ -56,7 +56,7 @@ describeOnDatabase('rows that are sealed', (database) => {
     keys = [keyA]
     seal = createSeal(async () => keys)
     for (const account of ['T1', 'T2', 'T/3'])
-      await createInstallations(database(), options()).save({
+      await createInstallationStore(database(), options()).save({
         account,
         status: 'active',
         credentials: { token: `of ${account}` },
@@ -80,7 +80,7 @@ describeOnDatabase('rows that are sealed', (database) => {
   })
 
   const openAll = async (): Promise<void> => {
-    const found = await createInstallations(database(), options()).list()
+    const found = await createInstallationStore(database(), options()).list()
     expect(found.map(({ credentials, facts }) => [credentials['token'], facts['v']])).toEqual(
       ['T/3', 'T1', 'T2'].map((account) => [`of ${account}`, 'v1.00000000.fact']),
     )

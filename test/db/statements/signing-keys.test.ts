@@ -1,7 +1,7 @@
 // Keys of handles: one for all replicas, an hour of grace after a change, and a line that says who changed it.
 import { expect, test } from 'vitest'
 import { nameStatement } from '../../../src/db/client.ts'
-import { createSigningKeys } from '../../../src/db/signing-keys.ts'
+import { createSigningKeyStore } from '../../../src/db/signing-keys.ts'
 import { createSeal } from '../../../src/gateway/seal.ts'
 import { newUuid } from '../../doubles/uploads.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
@@ -14,7 +14,7 @@ const audited = nameStatement('test_audited', 'select action, actor from audit_l
 
 describeOnDatabase('signing keys', (database) => {
   const keys = (tenant = 'default') =>
-    createSigningKeys(database(), {
+    createSigningKeyStore(database(), {
       tenant,
       newId: newUuid,
       seal: createSeal(async () => [new Uint8Array(32).fill(7)]),

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { claimControlLanes, claimLanes } from '../../../src/db/claim-lanes.ts'
 import { type Database, nameStatement } from '../../../src/db/client.ts'
-import { findNewestTimelinesByUnindexedId, findTimelinesById, readTimelineFacts } from '../../../src/db/explain.ts'
+import { findNewestMessagesByUnindexedId, findRowsByIndexedId, readTimelineFacts } from '../../../src/db/explain.ts'
 import { sampleHealth } from '../../../src/db/health.ts'
 import { storeInboxDrafts } from '../../../src/db/inbox.ts'
 import type { InboxDraft } from '../../../src/db/inbox-row.ts'
@@ -189,10 +189,10 @@ function looks(inboxId: string, turnId: string, call: string, sessionId: string)
     'a run': (at: Stores) => findRuns(at.db, turnId),
     'the runs': (at: Stores) => listRuns(at.db, { limit: 10, before: null, status: null }),
     'a session': (at: Stores) => findSession(at.db, {}, sessionId),
-    'a message by id': (at: Stores) => findTimelinesById(at.db, inboxId, [], 5),
-    'a message by its platform id': (at: Stores) => findTimelinesById(at.db, 'dead', [], 5),
-    'a delivery by the id of the vendor': (at: Stores) => findTimelinesById(at.db, 'vendor-1', [], 5),
-    'a message by its trace': (at: Stores) => findNewestTimelinesByUnindexedId(at.db, aDraft().traceId, 5),
+    'a message by id': (at: Stores) => findRowsByIndexedId(at.db, inboxId, [], 5),
+    'a message by its platform id': (at: Stores) => findRowsByIndexedId(at.db, 'dead', [], 5),
+    'a delivery by the id of the vendor': (at: Stores) => findRowsByIndexedId(at.db, 'vendor-1', [], 5),
+    'a message by its trace': (at: Stores) => findNewestMessagesByUnindexedId(at.db, aDraft().traceId, 5),
     'the story of a message': async (at: Stores) => (await readTimelineFacts(at.db, message)).message,
     'the story of a turn': async (at: Stores) => (await readTimelineFacts(at.db, { kind: 'turn', id: turnId })).turns,
     'the story of a delivery': async (at: Stores) =>

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { type Db, nameStatement } from '../../../src/db/client.ts'
 import { storeInboxDrafts } from '../../../src/db/inbox.ts'
 import { createJournalStore } from '../../../src/db/journal.ts'
-import { createLeaseTakeOver } from '../../../src/db/take-over.ts'
+import { createDatabaseGapTracker } from '../../../src/db/take-over.ts'
 import { type FullSlots, type HeldLane, type NewTurn, noAccessBasis } from '../../../src/db/turn-rows.ts'
 import {
   claimTurns,
@@ -123,14 +123,14 @@ describeOnDatabase('the turn queue', (database) => {
     const held = await claimOne(workerA())
     await database().query(expire, [])
     await fill('c2.a')
-    const takeOver = createLeaseTakeOver({ leaseMs: 60_000, pollMs: 1_000 })
+    const takeOver = createDatabaseGapTracker({ leaseMs: 60_000, pollMs: 1_000 })
     const cutOff = openTenantDb(database(), { holder: 'b', leaseMs: 60_000, tenant: 'default', takeOver })
     // It last heard from the database a minute ago, by the database's own time: its claim may have been frozen since.
     takeOver.seen(Date.now() - 60_000)
     expect((await claimTurns(cutOff, 10)).map((each) => each.messages[0]?.messageId)).toEqual(['c2.a'])
     expect(await renewLanes(workerA(), [held])).toEqual(new Set([held.conversationId]))
     await database().query(expire, [])
-    const steady = createLeaseTakeOver({ leaseMs: 60_000, pollMs: 1_000 })
+    const steady = createDatabaseGapTracker({ leaseMs: 60_000, pollMs: 1_000 })
     steady.seen(Date.now())
     const other = openTenantDb(database(), { holder: 'c', leaseMs: 60_000, tenant: 'default', takeOver: steady })
     expect(await claimTurns(other, 10)).toHaveLength(2)

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import type { CallerContext } from '../../../src/contract/caller.ts'
 import { nameStatement } from '../../../src/db/client.ts'
 import { createSweepStore } from '../../../src/db/retention.ts'
-import { findAgentChainRefusal } from '../../../src/turns/admit.ts'
+import { recordChainVisitOrRefuse } from '../../../src/turns/admit.ts'
 import { aMessage } from '../../doubles/inbox-drafts.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 import { openTenantDb } from '../../setup/tenant-db.ts'
@@ -20,7 +20,7 @@ describeOnDatabase('a chain of callers', (database) => {
     const message = aMessage()
     const channel = { ...message.channel, ...(caller === undefined ? {} : { caller: chained }) }
     const db = openTenantDb(database(), tenant)
-    return findAgentChainRefusal({ db, host: async () => host }, { ...message, channel } as typeof message, {
+    return recordChainVisitOrRefuse({ db, host: async () => host }, { ...message, channel } as typeof message, {
       agent,
       inboxId: '01890000-0000-7000-8000-000000000000',
     })

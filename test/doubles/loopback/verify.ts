@@ -2,7 +2,7 @@
 
 import type { Hmac } from '../../../src/contract/channel.ts'
 import type { RawRequest, VerifyResult } from '../../../src/contract/index.ts'
-import { checkClockSkew, toHex, verifyHmacSha256, webHmac } from '../../../src/lib/index.ts'
+import { checkClockSkew, createWebHmac, toHex, verifyHmacSha256 } from '../../../src/lib/index.ts'
 import type { Secret } from '../../../src/lib/secret.ts'
 
 const signatureHeader = 'x-loopback-signature'
@@ -35,7 +35,7 @@ export async function signLoopback(
   timestampMs?: number,
 ): Promise<Record<string, string>> {
   const timestamp = timestampMs === undefined ? undefined : String(timestampMs)
-  const signature = toHex(await webHmac().sha256(secret, signedBytes(bytes, timestamp)))
+  const signature = toHex(await createWebHmac().sha256(secret, signedBytes(bytes, timestamp)))
   return {
     'content-type': 'application/json',
     [signatureHeader]: `sha256=${signature}`,

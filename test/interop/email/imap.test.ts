@@ -2,7 +2,7 @@
 import { rm } from 'node:fs/promises'
 import { ImapFlow } from 'imapflow'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type ImapSettings, pollImap } from '../../../adapters/email/imap.ts'
+import { createImapPoller, type ImapSettings } from '../../../adapters/email/imap.ts'
 import { createReceivedMailRegistry } from '../../../adapters/email/ingress/received.ts'
 import { secret } from '../../../src/lib/secret.ts'
 import { testCertificate } from '../../doubles/test-certificate.ts'
@@ -43,7 +43,7 @@ describeBeside('a mailbox at Dovecot', dovecot, (files) => {
     const own = createReceivedMailRegistry()
     const recipientOf = (address: string) =>
       /^helper(?:\+\w+)?@agents\.example$/.test(address) ? ('agent' as const) : ('foreign' as const)
-    const source = pollImap(settings(changes), { own, recipientOf, maxBytes, now: Date.now })
+    const source = createImapPoller(settings(changes), { own, recipientOf, maxBytes, now: Date.now })
     const reading = readSource(source, own, cursor)
     readings.push(reading)
     return reading
@@ -127,7 +127,7 @@ describeBeside('a mailbox at Dovecot', dovecot, (files) => {
     const own = createReceivedMailRegistry()
     let clock = Date.parse('2026-11-17T12:00:00Z')
     const deps = { own, recipientOf: () => 'agent' as const, maxBytes: 100_000, now: () => clock }
-    const source = pollImap(settings({ startAt: 'all' }), deps)
+    const source = createImapPoller(settings({ startAt: 'all' }), deps)
     const lastTries: (boolean | undefined)[] = []
     for (const minutes of [0, 14, 2]) {
       clock += minutes * 60_000

@@ -3,7 +3,7 @@
 import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { verifySlack } from '../../../adapters/slack/verify.ts'
-import { webHmac } from '../../../src/lib/index.ts'
+import { createWebHmac } from '../../../src/lib/index.ts'
 import { secret } from '../../../src/lib/secret.ts'
 import { describeBeside, importPeer, loadPeer, provePeer } from '../peer.ts'
 
@@ -67,7 +67,7 @@ const cases: Readonly<Record<string, { request: Signed; ours: boolean; bolt: boo
 async function isOurs(request: Signed): Promise<boolean> {
   const headers = { 'content-type': 'application/json', ...headersOf(request) }
   const arrival = { bytes: new TextEncoder().encode(request.body), headers, receivedAt: '', from: 'remote' as const }
-  const verdict = await verifySlack({ hmac: webHmac(), now: () => nowMs }, [secret(key)], arrival)
+  const verdict = await verifySlack({ hmac: createWebHmac(), now: () => nowMs }, [secret(key)], arrival)
   return verdict.kind === 'genuine'
 }
 

@@ -1,7 +1,7 @@
 // Any tree, and any words: TDLib takes it, reads the same in it, and makes nothing live of it that is not allowed.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type EntityPiece, renderEntities } from '../../../adapters/telegram/render/entities.ts'
+import { type EntityPiece, renderEntityPieces } from '../../../adapters/telegram/render/entities.ts'
 import { scaled } from '../../setup/scale.ts'
 import { rangedPieces } from '../../unit/markdown/corpus/formats/entities-format.ts'
 import { anyTree } from '../../unit/markdown/tree-arbitrary.ts'
@@ -13,7 +13,7 @@ describeBeside('any tree, read by TDLib', tdlib, (peer) => {
   test('means the same there, whatever it holds and wherever it is cut', () => {
     fc.assert(
       fc.property(anyTree, fc.constantFrom(4_096, 300, 40), (root, limit) => {
-        const pieces = renderEntities(root, { limit, maxRanges: 100, maxBytes: 32_768 })
+        const pieces = renderEntityPieces(root, { limit, maxRanges: 100, maxBytes: 32_768 })
         expect(pieces.flatMap((piece) => differences(peer(), piece))).toEqual([])
       }),
       { numRuns: scaled(200, 50) },

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { telegramChannel } from '../../../adapters/telegram/index.ts'
 import { type InboundEvent, textOf } from '../../../src/contract/index.ts'
-import { webHmac } from '../../../src/lib/index.ts'
+import { createWebHmac } from '../../../src/lib/index.ts'
 import { startTelegramApi, type TelegramApi, testBotToken } from '../../doubles/telegram-api.ts'
 import { chatSdk, type Reading, readByChatSdk, silent } from '../chat-sdk.ts'
 import { describeBeside } from '../peer.ts'
@@ -69,7 +69,7 @@ describeBeside('Telegram updates beside Chat SDK', chatSdk, (module) => {
 
 async function ours(update: object): Promise<Reading | undefined> {
   const connection = { tenant: 'default', id: 'bot', agent: 'demo', domain: 'parley.localhost' }
-  const deps = { connection, fetch, now: () => 1763300000_000, hmac: webHmac() }
+  const deps = { connection, fetch, now: () => 1763300000_000, hmac: createWebHmac() }
   const settings = { botToken: testBotToken, webhookSecret: secret, botUsername: 'gw_bot' }
   const bytes = new TextEncoder().encode(JSON.stringify(update))
   const arrival = { bytes, headers, receivedAt: '2025-11-16T13:33:20.000Z', from: 'local' as const }

@@ -5,9 +5,9 @@ import { env } from 'cloudflare:workers'
 import { createLocalJWKSet, flattenedVerify } from 'jose'
 import { expect, test } from 'vitest'
 import { a2a } from '../../../adapters/a2a/index.ts'
-import { cardSigningText, makeCardKey, readCardKey } from '../../../adapters/a2a/protocol/card-signature.ts'
+import { cardSigningText, makePrivateCardKeyJson, readCardKey } from '../../../adapters/a2a/protocol/card-signature.ts'
 import { createPageTokens } from '../../../adapters/a2a/server/call.ts'
-import { canonicalJson, webHmac } from '../../../src/lib/index.ts'
+import { canonicalJson, createWebHmac } from '../../../src/lib/index.ts'
 import { createWorker } from '../../../src/worker.ts'
 import { describeInWorkerd } from './harness.ts'
 
@@ -55,7 +55,7 @@ describeInWorkerd('A2A in workerd', () => {
 })
 
 test('a card is signed with a key that was made here, and verified from its canonical form', async () => {
-  const key = await readCardKey(await makeCardKey())
+  const key = await readCardKey(await makePrivateCardKeyJson())
   const signed = await key.sign({ name: 'ö', skills: [], b: 1, a: '\u2028' }, 'https://parley.example/jwks.json')
   const [signature] = signed['signatures'] as unknown as { protected: string; signature: string }[]
   const text = cardSigningText(signed)
@@ -70,7 +70,7 @@ test('a card is signed with a key that was made here, and verified from its cano
 })
 
 test('tokens of pages are marked by WebCrypto as by Node', async () => {
-  const tokens = createPageTokens(webHmac(), async () => 'secret')
+  const tokens = createPageTokens(createWebHmac(), async () => 'secret')
   const token = await tokens.write({ stateAt: '2026-01-01T00:00:00.000Z', id: 'x' }, ['me'])
   expect(await tokens.read(token, ['me'])).toEqual({ stateAt: '2026-01-01T00:00:00.000Z', id: 'x' })
   expect(await tokens.read(token, ['you'])).toBeUndefined()

@@ -2,7 +2,7 @@
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { beforeEach, expect, test } from 'vitest'
-import { createWorkerFiles, readWorkerSettings, type WorkerEnv } from '../../../src/worker/settings.ts'
+import { openWorkerFileStores, readWorkerSettings, type WorkerEnv } from '../../../src/worker/settings.ts'
 import { createWorker } from '../../../src/worker.ts'
 import { newChat, textUpdate, webhook } from '../journey.ts'
 import { botToken, webhookSecret } from '../worker-settings.ts'
@@ -122,7 +122,7 @@ describeInWorkerd('the settings of a Worker', () => {
 
   test('keep files in the bound bucket where the public address is known, before it in a store that is set, else nowhere', () => {
     const filesWith = (changes: object) =>
-      createWorkerFiles(readWorkerSettings({ ...env, ...changes } as WorkerEnv, {}).config, env)
+      openWorkerFileStores(readWorkerSettings({ ...env, ...changes } as WorkerEnv, {}).config, env)
     const names = (changes: object) => filesWith(changes)?.stores.map(({ name, bucket }) => `${name}/${bucket}`)
     const unsealed = { PARLEY_PUBLIC_URL: 'https://bot.example.org/x' }
     const publicUrl = { ...unsealed, PARLEY_SEAL_KEY: 'ab'.repeat(32) }

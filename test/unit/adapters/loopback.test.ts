@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Adapter, ChannelDefinition, DeliveryResult } from '../../../src/contract/index.ts'
-import { webHmac } from '../../../src/lib/index.ts'
+import { createWebHmac } from '../../../src/lib/index.ts'
 import type { JsonObject } from '../../../src/lib/json-value.ts'
 import { createAttempt } from '../../../src/testing/adapter-contract-outbound.ts'
 import { loopbackArrival, loopbackSecret } from '../../doubles/loopback/fixtures.ts'
@@ -29,7 +29,7 @@ afterEach(async () => {
 
 function adapterOf(definition: ChannelDefinition): Adapter {
   const settings = { secret: loopbackSecret, vendorUrl: vendor.origin }
-  return definition.create(settings, { connection, fetch, now: Date.now, hmac: webHmac() })
+  return definition.create(settings, { connection, fetch, now: Date.now, hmac: createWebHmac() })
 }
 
 describe('a send whose answer is lost, repeated', () => {

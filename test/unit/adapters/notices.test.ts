@@ -1,7 +1,7 @@
 // Words on the way of a task, as the channels that have a log show them: beside the answer, never as a part of it.
 import { expect, test } from 'vitest'
 import { createFrameRenderer } from '../../../adapters/a2a/render.ts'
-import { createRunEventWriter } from '../../../adapters/agui/live/run-events.ts'
+import { createRunEventTranslator } from '../../../adapters/agui/live/run-events.ts'
 import type { TaskEvent } from '../../../src/contract/index.ts'
 
 const metadata = { notice: 'still_trying', text: 'I am still trying.' }
@@ -26,7 +26,7 @@ test('a2a says them in the status that the task has', () => {
 })
 
 test('ag-ui says them in an event of their own, and the answer begins as if they had not been said', () => {
-  const teller = createRunEventWriter({ threadId: 'th', runId: 'r1', messages: [] })
+  const teller = createRunEventTranslator({ threadId: 'th', runId: 'r1', messages: [] })
   expect(teller.tell(event)).toEqual([{ type: 'CUSTOM', name: 'gw.notice', value: metadata }])
   expect(
     teller.tell({ cursor: '0.4', at, runId: 'r1', kind: 'words', delta: 'Hello' }).map(({ type }) => type),

@@ -1,7 +1,7 @@
 // The generic webhook signature (`sha256=`), on WebCrypto and on Node, checked against node:crypto.
 import { createHmac } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { type HmacHeaderOptions, toHex, verifyHmacSha256, webHmac } from '../../../src/lib/index.ts'
+import { createWebHmac, type HmacHeaderOptions, toHex, verifyHmacSha256 } from '../../../src/lib/index.ts'
 import { createNodeHmac } from '../../../src/node/runtime.ts'
 
 const secret = 'a-shared-secret'
@@ -9,7 +9,7 @@ const body = new TextEncoder().encode('{"hello":"wörld"}')
 const right = createHmac('sha256', secret).update(body).digest('hex')
 
 describe.each([
-  ['WebCrypto', webHmac()],
+  ['WebCrypto', createWebHmac()],
   ['Node', createNodeHmac()],
 ])('on %s', (_name, hmac) => {
   const verify = (header: string | undefined, key = secret, options?: HmacHeaderOptions) =>

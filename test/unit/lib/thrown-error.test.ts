@@ -1,6 +1,6 @@
 // An exception as operators are shown it: everything a developer needs, no secret, bounded, and made in linear time.
 import { expect, test } from 'vitest'
-import { describeError, formatThrownError } from '../../../src/lib/errors.ts'
+import { formatThrownError, toRedactedErrorRecord } from '../../../src/lib/errors.ts'
 import { secretValuesInEnvironment } from '../../../src/node/runtime.ts'
 
 test("lines of the developer's own files come first, then those of packages; the gateway's own are left out", () => {
@@ -13,18 +13,18 @@ test("lines of the developer's own files come first, then those of packages; the
     '    at lookUp (file:///app/agents/users.ts:6:72)',
     '    at node:internal/process/task_queues:105:5',
   ].join('\n')
-  expect(describeError(error).stack).toEqual([
+  expect(toRedactedErrorRecord(error).stack).toEqual([
     'at lookUp (file:///app/agents/users.ts:6:72)',
     'at get (file:///app/node_modules/got/index.js:1:1)',
   ])
   error.stack = `Error: no such user\n    at run (file://${gateway}:9:9)`
-  expect(describeError(error).stack).toEqual([`at run (file://${gateway}:9:9)`])
+  expect(toRedactedErrorRecord(error).stack).toEqual([`at run (file://${gateway}:9:9)`])
 })
 
 test('causes and the errors of several at once are told, nearest first, and a circle ends', () => {
   const inner = new TypeError('fetch failed', { cause: Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }) })
   const error = new AggregateError([inner, new RangeError('too big')], 'both failed')
-  expect(formatThrownError(describeError(error)).filter((row) => !row.startsWith('  '))).toEqual([
+  expect(formatThrownError(toRedactedErrorRecord(error)).filter((row) => !row.startsWith('  '))).toEqual([
     'AggregateError: both failed',
     'Caused by TypeError: fetch failed',
     'Caused by RangeError: too big',
@@ -32,7 +32,7 @@ test('causes and the errors of several at once are told, nearest first, and a ci
   ])
   const circle = new Error('a')
   circle.cause = new Error('b', { cause: circle })
-  expect(describeError(circle).causes).toHaveLength(1)
+  expect(toRedactedErrorRecord(circle).causes).toHaveLength(1)
 })
 
 test.each([
@@ -45,7 +45,7 @@ test.each([
     { name: 'Error', message: 'It could not be read.' },
   ],
 ])('%s can be thrown too', (_what, thrown, told) => {
-  expect(describeError(thrown)).toMatchObject(told)
+  expect(toRedactedErrorRecord(thrown)).toMatchObject(told)
 })
 
 const bot = `123456789:${'AbC-_'.repeat(7)}`
@@ -59,7 +59,7 @@ test.each([
   ['{"password":"hunter2secret"}'],
   ['api_key=abcd1234'],
 ])('%s is not shown', (text) => {
-  const told = JSON.stringify(describeError(new Error(`before ${text} after`)))
+  const told = JSON.stringify(toRedactedErrorRecord(new Error(`before ${text} after`)))
   const secret = /hunter2(?:secret)?|abcd?[efgh]*1234\w*|xoxb-\w+|sk-proj-\w+|AbC-_AbC/.exec(text)?.[0] ?? text
   expect(told).not.toContain(secret)
   expect(told).toContain('before ')
@@ -71,7 +71,9 @@ test('values of secrets in the environment are not shown, also as a password of 
     DATABASE_URL: 'postgres://p:quiet-password@h/d',
     HOME: '/home/ada-lovelace',
   })
-  const told = JSON.stringify(describeError(new Error('live-value-of-a-key quiet-password /home/ada-lovelace'), known))
+  const told = JSON.stringify(
+    toRedactedErrorRecord(new Error('live-value-of-a-key quiet-password /home/ada-lovelace'), known),
+  )
   expect(told).not.toMatch(/live-value|quiet-password/)
   expect(told).toContain('/home/ada-lovelace')
 })
@@ -80,7 +82,7 @@ test('however long it is, it is 8 KB at most and made at once', () => {
   for (const unit of ['x', 'é€', '://a:', 'token=', 'sk-', '1', '-----BEGIN ', 'eyJ', '\n    at ', '?a_token=']) {
     const error = new Error(unit.repeat(200_000), { cause: new Error(unit.repeat(200_000)) })
     const startedAt = performance.now()
-    const told = JSON.stringify(describeError(error))
+    const told = JSON.stringify(toRedactedErrorRecord(error))
     expect(performance.now() - startedAt).toBeLessThan(500)
     expect(new TextEncoder().encode(told).length).toBeLessThanOrEqual(8 * 1024)
   }

@@ -1,6 +1,6 @@
 // Whose trace a message belongs to (W3C Trace Context).
 import { expect, test } from 'vitest'
-import { parseTraceparent } from '../../../src/lib/ids.ts'
+import { readTraceIdFromTraceparent } from '../../../src/lib/ids.ts'
 
 const trace = '4bf92f3577b34da6a3ce929d0e0e4736'
 const parent = '00f067aa0ba902b7'
@@ -10,7 +10,7 @@ test.each([
   ['a later version', `01-${trace}-${parent}-01`],
   ['a later version with more fields', `cc-${trace}-${parent}-01-what-comes-next`],
 ])('a trace id is taken over from %s', (_name, header) => {
-  expect(parseTraceparent(header)).toBe(trace)
+  expect(readTraceIdFromTraceparent(header)).toBe(trace)
 })
 
 test.each([
@@ -26,5 +26,5 @@ test.each([
   ['a line too many', `00-${trace}-${parent}-01\n`],
   ['a header without end', `01-${trace}-${parent}-01-${'x'.repeat(1_000)}`],
 ])('no trace id is taken over from %s', (_name, header) => {
-  expect(parseTraceparent(header)).toBeUndefined()
+  expect(readTraceIdFromTraceparent(header)).toBeUndefined()
 })

@@ -1,6 +1,6 @@
 // Cases C01 to C11: cutting on the tree, measured as text with ranges.
 import { expect } from 'vitest'
-import { renderEntities } from '../../../adapters/telegram/render/entities.ts'
+import { renderEntityPieces } from '../../../adapters/telegram/render/entities.ts'
 import { parseMarkdown, renderMarkdown } from '../../../src/markdown/index.ts'
 import type { Case } from '../../conformance/conform.ts'
 import { piecesAsHtml } from './shown.ts'
@@ -8,7 +8,7 @@ import { piecesAsHtml } from './shown.ts'
 const family = '👩‍👩‍👧‍👦'
 const flag = '🇩🇪'
 const pieces = (markdown: string, limit: number) =>
-  renderEntities(parseMarkdown(markdown), { limit, maxRanges: 100, maxBytes: 32_768 })
+  renderEntityPieces(parseMarkdown(markdown), { limit, maxRanges: 100, maxBytes: 32_768 })
 const texts = (markdown: string, limit: number) => pieces(markdown, limit).map(({ text }) => text)
 
 export const chunkCases: readonly Case[] = [

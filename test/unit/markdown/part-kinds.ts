@@ -1,11 +1,11 @@
 // What every kind of part looks like on every face, written out cell by cell. docs/rendering.md shows the same cells.
 
-import { renderNote } from '../../../adapters/activitypub/render/note.ts'
+import { renderNoteThread } from '../../../adapters/activitypub/render/note.ts'
 import { renderMail } from '../../../adapters/email/render/body.ts'
 import { renderBlocks } from '../../../adapters/slack/render/blocks.ts'
 import { renderMarkdownText, renderMrkdwn } from '../../../adapters/slack/render/mrkdwn.ts'
 import { policyBlocks } from '../../../adapters/slack/render/reply.ts'
-import { renderEntities } from '../../../adapters/telegram/render/entities.ts'
+import { renderEntityPieces } from '../../../adapters/telegram/render/entities.ts'
 import type { NormalizedResponse, Part } from '../../../src/contract/index.ts'
 import type { Json } from '../../../src/lib/json-value.ts'
 import { renderMarkdown, renderPlain, replyTree } from '../../../src/markdown/index.ts'
@@ -16,14 +16,14 @@ export const faces = {
   mrkdwn: (root) => renderMrkdwn(root, 3000).join('\n'),
   'markdown text': (root) => renderMarkdownText(root).join('\n'),
   entities: (root) =>
-    renderEntities(root, { limit: 4096, maxRanges: 100, maxBytes: 32_768 })
+    renderEntityPieces(root, { limit: 4096, maxRanges: 100, maxBytes: 32_768 })
       .map(({ text, entities }) => [text, ...entities.map((entity) => JSON.stringify(entity))].join(' '))
       .join('\n'),
   'mail html': (root) =>
     (/<body[^>]*>(.*)<\/body>/s.exec(renderMail(root).html)?.[1] ?? '').replace(/ style="[^"]*"/g, ''),
   'mail text': (root) => renderMail(root).text,
   note: (root) =>
-    renderNote(root)
+    renderNoteThread(root)
       .map(({ html }) => html)
       .join('\n'),
   markdown: (root) => renderMarkdown(root, 10_000).join('\n'),

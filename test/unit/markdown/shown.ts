@@ -1,5 +1,5 @@
 // Short ways to say what a tree and a text with ranges show, so that cases read as sentences.
-import { entitiesHtml, renderEntities } from '../../../adapters/telegram/render/entities.ts'
+import { entitiesHtml, renderEntityPieces } from '../../../adapters/telegram/render/entities.ts'
 import { parseMarkdown, type Root, renderPlain } from '../../../src/markdown/index.ts'
 
 const limits = { limit: 4096, maxRanges: 100, maxBytes: 32_768 }
@@ -7,7 +7,7 @@ const tappable = /(?<![\w/@])@\w{2,32}(?!\w)|(?<![\w/<>])\/\w{1,64}(?![\w/<>])/g
 
 /** The pieces of a Markdown text as HTML of the same text and ranges. */
 export function piecesAsHtml(markdown: string, changes: Partial<typeof limits> = {}): readonly string[] {
-  return renderEntities(parseMarkdown(markdown), { ...limits, inert: tappable, ...changes }).map(entitiesHtml)
+  return renderEntityPieces(parseMarkdown(markdown), { ...limits, inert: tappable, ...changes }).map(entitiesHtml)
 }
 
 export function asHtml(markdown: string): string {

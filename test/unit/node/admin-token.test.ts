@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { secret } from '../../../src/lib/secret.ts'
-import { readAdminToken } from '../../../src/node/gateway-secrets.ts'
+import { readOrCreateAdminToken } from '../../../src/node/gateway-secrets.ts'
 
 let folder: string
 const read = async () => {
-  const { token, isNew } = await readAdminToken(undefined, folder)
+  const { token, isNew } = await readOrCreateAdminToken(undefined, folder)
   return { token: token.reveal(), isNew }
 }
 
@@ -39,7 +39,7 @@ test('replaces a file that holds no token', async () => {
 })
 
 test('from the environment leaves no file', async () => {
-  const { token, isNew } = await readAdminToken(secret('from-the-environment'), folder)
+  const { token, isNew } = await readOrCreateAdminToken(secret('from-the-environment'), folder)
   expect({ token: token.reveal(), isNew }).toEqual({ token: 'from-the-environment', isNew: false })
   expect(await readdir(folder)).toEqual([])
 })

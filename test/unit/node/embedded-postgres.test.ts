@@ -25,7 +25,7 @@ import {
   canEnterFolders,
   openFoldersForAccount,
 } from '../../../src/node/embedded-postgres/run-as.ts'
-import { trimServerLog } from '../../../src/node/embedded-postgres/server.ts'
+import { rotateLargeServerLog } from '../../../src/node/embedded-postgres/server.ts'
 
 const isRoot = process.getuid?.() === 0
 const here = `${process.platform}-${process.arch}`
@@ -168,10 +168,10 @@ test('a packed database folder is unpacked as it was', async () => {
 test('a log that has grown over ten megabytes is begun anew, and its past is kept once', async () => {
   const file = join(folder, 'postgres.log')
   await writeFile(file, 'short')
-  await trimServerLog(file)
+  await rotateLargeServerLog(file)
   expect(await readFile(file, 'utf8')).toBe('short')
   await writeFile(file, 'x'.repeat(10 * 1024 * 1024 + 1))
-  await trimServerLog(file)
+  await rotateLargeServerLog(file)
   expect((await stat(file)).size).toBe(0)
   expect((await stat(`${file}.1`)).size).toBe(10 * 1024 * 1024 + 1)
   expect(dirname(file)).toBe(folder)
@@ -181,6 +181,6 @@ test('a log whose past cannot be kept is begun anew all the same', async () => {
   const file = join(folder, 'postgres.log')
   await mkdir(`${file}.1`, { recursive: true })
   await writeFile(file, 'x'.repeat(10 * 1024 * 1024 + 1))
-  await trimServerLog(file)
+  await rotateLargeServerLog(file)
   expect((await stat(file)).size).toBe(0)
 })

@@ -1,6 +1,6 @@
 // The log on Node: JSON lines of known facts, nothing else, whatever it is given.
 import { expect, test } from 'vitest'
-import { describeError, GatewayError } from '../../../src/lib/errors.ts'
+import { GatewayError, toRedactedErrorRecord } from '../../../src/lib/errors.ts'
 import type { LogFields } from '../../../src/lib/log.ts'
 import { errorLogFields } from '../../../src/lib/log.ts'
 import { chooseErrorDetail, createNodeLog, createTextLogStream } from '../../../src/node/log.ts'
@@ -108,7 +108,7 @@ test('what was thrown is in full on a terminal in development or where it is ask
 })
 
 test('a thrown error stands under its line in words, and in a kept log not at all', () => {
-  const thrown = describeError(new Error('card declined', { cause: new RangeError('limit\u202e') }))
+  const thrown = toRedactedErrorRecord(new Error('card declined', { cause: new RangeError('limit\u202e') }))
   let shown = ''
   const terminal = { write: (text: string) => (shown += text) }
   createNodeLog('info', createTextLogStream(terminal), 'full').warn('turn_failed', { code: 'agent_failed' }, thrown)

@@ -7,7 +7,7 @@ import { isUnguessableId } from '../../../../adapters/a2a/server/send-message.ts
 import { doMediaTypesOverlap, isMediaTypeAccepted } from '../../../../adapters/a2a/verify.ts'
 import type { Adapter, ServeContext, TaskService, TaskSnapshot } from '../../../../src/contract/index.ts'
 import { GatewayError } from '../../../../src/lib/errors.ts'
-import { createUnpinnedFetch, webHmac } from '../../../../src/lib/index.ts'
+import { createUnpinnedFetch, createWebHmac } from '../../../../src/lib/index.ts'
 import { noTasks } from '../../../../src/testing/no-tasks.ts'
 import { idleDoor } from '../../../../src/testing/serve-context.ts'
 import { fixtures } from '../../../fixtures/a2a/index.ts'
@@ -35,7 +35,7 @@ function adapter(tasks: Partial<TaskService>, settings: object = {}): Adapter {
     connection: fixtures.connection,
     fetch,
     now: Date.now,
-    hmac: webHmac(),
+    hmac: createWebHmac(),
     tasks: { ...noTasks, ...tasks },
     guardedFetch: createUnpinnedFetch(fetch),
     runLog: { append: async () => {} },

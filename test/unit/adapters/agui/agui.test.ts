@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { aguiChannel } from '../../../../adapters/agui/index.ts'
 import type { NormalizeResult, WatchResult } from '../../../../src/contract/adapter.ts'
 import type { InboundMessage, RawRequest } from '../../../../src/contract/index.ts'
-import { webHmac } from '../../../../src/lib/index.ts'
+import { createWebHmac } from '../../../../src/lib/index.ts'
 import type { JsonObject } from '../../../../src/lib/json-value.ts'
 import { jsonToBytes } from '../../../../src/testing/adapter-contract.ts'
 import { createAttempt, createTextReply } from '../../../../src/testing/adapter-contract-outbound.ts'
@@ -253,7 +253,7 @@ describe('the answer', () => {
   })
 
   test('needs a run log to exist at all', () => {
-    const deps = { connection: kit.connection, fetch, now: () => 0, hmac: webHmac() }
+    const deps = { connection: kit.connection, fetch, now: () => 0, hmac: createWebHmac() }
     expect(() => aguiChannel.create({}, deps)).toThrow('[agui] needs the run log')
   })
 })

@@ -2,7 +2,7 @@
 
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createDecisionLinks } from '../../../../adapters/email/approval-links/links.ts'
-import { decisionEndpoints, serveDecision } from '../../../../adapters/email/approval-links/serve.ts'
+import { createDecisionLinkHandler, decisionEndpoints } from '../../../../adapters/email/approval-links/serve.ts'
 import { renderMailReply } from '../../../../adapters/email/render/reply.ts'
 import type { InboundMessage, ServeContext } from '../../../../src/contract/index.ts'
 import type { AcceptResult } from '../../../../src/contract/results.ts'
@@ -41,7 +41,7 @@ function questionCall(expires?: string | null) {
 }
 
 const deps = () => out.mailDeps({ ttlStore: notes, now: () => clock })
-const serve = (request: Request) => serveDecision({ ...deps(), ttlStore: notes })(request, door)
+const serve = (request: Request) => createDecisionLinkHandler({ ...deps(), ttlStore: notes })(request, door)
 
 async function get(at = url, method = 'GET') {
   const response = await serve(new Request(at, { method }))
@@ -134,7 +134,10 @@ describe('pressing', () => {
   test('after a crash between storing and noting, nothing else can be decided', async () => {
     const crashing = { ...notes, keep: () => Promise.reject(new Error('gone')) }
     const body = new URLSearchParams({ token: url.split('/').at(-1) ?? '', decision: 'approve' })
-    const first = serveDecision({ ...deps(), ttlStore: crashing })(new Request(url, { method: 'POST', body }), door)
+    const first = createDecisionLinkHandler({ ...deps(), ttlStore: crashing })(
+      new Request(url, { method: 'POST', body }),
+      door,
+    )
     await expect(first).rejects.toThrow('gone')
     const again = await press('reject')
     expect([again.status, await again.text()]).toEqual([410, expect.stringContaining('This was decided already')])

@@ -1,7 +1,7 @@
 // The IMAP source beside a server that fails to tell: mail it does not announce, commands it puts off, logins it is too busy for.
 import { createServer, type Server, type Socket } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
-import { type ImapSettings, pollImap } from '../../../../adapters/email/imap.ts'
+import { createImapPoller, type ImapSettings } from '../../../../adapters/email/imap.ts'
 import { createReceivedMailRegistry } from '../../../../adapters/email/ingress/received.ts'
 import { secret } from '../../../../src/lib/secret.ts'
 
@@ -112,7 +112,7 @@ function read(
   const stopping = new AbortController()
   let [taken, failure]: [number, unknown] = [0, undefined]
   const pull = async (): Promise<void> => {
-    for await (const { requests, acknowledge } of pollImap(settings, deps)(undefined, stopping.signal)) {
+    for await (const { requests, acknowledge } of createImapPoller(settings, deps)(undefined, stopping.signal)) {
       taken += requests.length
       await acknowledge?.([])
     }

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { slackChannel } from '../../../../adapters/slack/index.ts'
 import { botScopes, slackCommands } from '../../../../adapters/slack/setup.ts'
 import type { Adapter, ChannelDeps, CommandContext } from '../../../../src/contract/index.ts'
-import { webHmac } from '../../../../src/lib/index.ts'
+import { createWebHmac } from '../../../../src/lib/index.ts'
 import type { Fault } from '../../../../src/testing/scripted-server.ts'
 import { apiError, type SlackApi, startSlackApi } from '../../../doubles/slack-api.ts'
 import { type SocketPeer, startSlackSocket } from '../../../doubles/slack-socket.ts'
@@ -34,7 +34,7 @@ function adapterOf(env: Record<string, string>, publicUrl?: string): Adapter {
     connection: { tenant: 'default', id: 'default', agent: 'demo', domain: 'parley.localhost' },
     fetch,
     now: Date.now,
-    hmac: webHmac(),
+    hmac: createWebHmac(),
     ...(publicUrl === undefined ? {} : { publicUrl }),
   }
   return slackChannel.create(settingsOf(env), deps)

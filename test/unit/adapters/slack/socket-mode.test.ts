@@ -5,7 +5,7 @@ import { slackChannel } from '../../../../adapters/slack/index.ts'
 import { createSocketRequestRegistry, pollSocketMode } from '../../../../adapters/slack/socket-mode.ts'
 import type { PolledBatch } from '../../../../src/contract/adapter.ts'
 import type { RawRequest, TransportAnswer } from '../../../../src/contract/index.ts'
-import { webHmac } from '../../../../src/lib/index.ts'
+import { createWebHmac } from '../../../../src/lib/index.ts'
 import { secret } from '../../../../src/lib/secret.ts'
 import { type SocketPeer, startSlackSocket } from '../../../doubles/slack-socket.ts'
 import { connection, messageEvent, signingSecret } from '../../../doubles/slack-tenants.ts'
@@ -237,7 +237,7 @@ describe('when it goes wrong', () => {
 
 test('through the adapter an envelope is genuine, and the same words over HTTP are not', async () => {
   const settings = { botToken: 'xoxb-token-of-one', signingSecret, appToken: token, apiUrl: peer.apiUrl }
-  const deps = { connection, fetch, now: Date.now, hmac: webHmac() }
+  const deps = { connection, fetch, now: Date.now, hmac: createWebHmac() }
   const [adapter, another] = [slackChannel.create(settings, deps), slackChannel.create(settings, deps)]
   const batches = adapter.ingress?.poll?.(undefined, stop.signal)[Symbol.asyncIterator]()
   const next = batches?.next()

@@ -10,7 +10,7 @@ import type {
   CommandResult,
   ProbeRequest,
 } from '../../../../src/contract/index.ts'
-import { webHmac } from '../../../../src/lib/index.ts'
+import { createWebHmac } from '../../../../src/lib/index.ts'
 import type { Fault } from '../../../../src/testing/scripted-server.ts'
 import {
   apiFault,
@@ -29,7 +29,7 @@ const channelDeps: ChannelDeps = {
   connection: { tenant: 'default', id: 'default', agent: 'demo', domain: 'parley.localhost' },
   fetch,
   now: Date.now,
-  hmac: webHmac(),
+  hmac: createWebHmac(),
 }
 
 let api: TelegramApi

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { textEnvelope } from '../../../../src/agents/messages.ts'
 import type { Model, ModelRequest } from '../../../../src/agents/models/model.ts'
-import { nameSpeakersForModel } from '../../../../src/agents/models/speaker-names.ts'
+import { wrapModelWithSpeakerNames } from '../../../../src/agents/models/speaker-names.ts'
 
 const mark = '0f1e2d3c4b5a69788796'
 const lines = [textEnvelope('user', 'hi', { sender: { address: '@ada@example.com', display_name: 'Ada' } })]
@@ -18,7 +18,7 @@ async function ask(model: Model, isRoom = true): Promise<{ shown: string; turn: 
     asked += 1
     return mark
   }
-  const turn = await nameSpeakersForModel(model, { isRoom, mark: read })(request)
+  const turn = await wrapModelWithSpeakerNames(model, { isRoom, mark: read })(request)
   return { shown, turn, asked }
 }
 

@@ -5,7 +5,7 @@ import { getDocumentLoader } from '@fedify/vocab-runtime'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { prefersActivityJson } from '../../../../../adapters/activitypub/documents/serve.ts'
 import { parseDocumentPath } from '../../../../../adapters/activitypub/documents/urls.ts'
-import { updateNoteActivity } from '../../../../../adapters/activitypub/render/note-activity.ts'
+import { buildNoteUpdateActivity } from '../../../../../adapters/activitypub/render/note-activity.ts'
 import { followerKey, ownFamilies } from '../../../../../adapters/activitypub/wire/records.ts'
 import type { JsonObject } from '../../../../../src/lib/json-value.ts'
 import { activityJson, type DocumentScene, openDocuments, origin } from './documents-setup.ts'
@@ -52,7 +52,7 @@ describe('a post', () => {
       conversation: `${origin}/ap/demo/notes/n1#context`,
     })
     const change = { content: '', source: '', version: 1, updated: '2026-11-17T13:00:00Z' }
-    const delivered = updateNoteActivity({ note }, change)['@context']
+    const delivered = buildNoteUpdateActivity({ note }, change)['@context']
     const [fetched, page] = [await scene.json('/ap/demo/notes/n1'), await scene.json('/ap/demo/outbox?page=true')]
     expect([fetched['@context'], page['@context']]).toEqual([delivered, delivered])
     const preloaded = getDocumentLoader()

@@ -1,7 +1,7 @@
 // Any tree becomes a thread of posts in the small HTML that other servers keep.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { renderNote } from '../../../../../adapters/activitypub/render/note.ts'
+import { renderNoteThread } from '../../../../../adapters/activitypub/render/note.ts'
 import { readHtml } from '../../../markdown/read-html.ts'
 import { anyTree, lostWords } from '../../../markdown/tree-arbitrary.ts'
 
@@ -12,7 +12,7 @@ const allowed = new Set(
 test('posts are within the limit, well formed, of allowed tags alone, numbered, and keep every word', () => {
   fc.assert(
     fc.property(anyTree, fc.constantFrom(150, 500, 5000), (root, limit) => {
-      const notes = renderNote(root, { limit })
+      const notes = renderNoteThread(root, { limit })
       const read = notes.map(({ html }) => readHtml(html))
       notes.forEach(({ plainLength, html }, index) => {
         expect(plainLength).toBeLessThanOrEqual(limit)

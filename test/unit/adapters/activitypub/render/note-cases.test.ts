@@ -1,11 +1,11 @@
 // The Markdown, cutting and reply cases that concern posts, and hostile words in them.
 import { describe, expect, test } from 'vitest'
-import { noteLength, renderNote } from '../../../../../adapters/activitypub/render/note.ts'
+import { noteLength, renderNoteThread } from '../../../../../adapters/activitypub/render/note.ts'
 import { parseMarkdown } from '../../../../../src/markdown/index.ts'
 import { readHtml } from '../../../markdown/read-html.ts'
 
 const note = (markdown: string) =>
-  renderNote(parseMarkdown(markdown))
+  renderNoteThread(parseMarkdown(markdown))
     .map(({ html }) => html)
     .join('|')
 const anchor = (href: string, label: string) =>
@@ -71,7 +71,8 @@ test.each(cases)('$id', ({ markdown, html }) => expect(note(markdown)).toBe(html
 
 describe('AP-134 a person who may be notified', () => {
   const root = parseMarkdown('Ask @ann@a.example, not @bob', { mayNotify: new Set(['@ann@a.example', '@bob']) })
-  const html = (hrefOf: (name: string) => string | undefined) => renderNote(root, { hrefOf }).map((each) => each.html)
+  const html = (hrefOf: (name: string) => string | undefined) =>
+    renderNoteThread(root, { hrefOf }).map((each) => each.html)
 
   test('is linked to their profile, and only where one is known', () => {
     expect(html((name) => (name === '@ann@a.example' ? 'https://a.example/@ann' : undefined))).toEqual([
@@ -95,7 +96,7 @@ describe('the length', () => {
   ])('of %j is %i', (text, length) => expect(noteLength(text)).toBe(length))
 
   test('of a post is what its readers see', () => {
-    expect(renderNote(parseMarkdown('**a** [b](https://long.example/address)\n\n- c'))[0]?.plainLength).toBe(
+    expect(renderNoteThread(parseMarkdown('**a** [b](https://long.example/address)\n\n- c'))[0]?.plainLength).toBe(
       'a b\n\n• c'.length,
     )
   })
@@ -105,7 +106,7 @@ describe('a thread', () => {
   const sentences = Array.from({ length: 30 }, (_, index) => `This is sentence number ${index} of them.`)
 
   test('is numbered at the end of each post, within the limit', () => {
-    const notes = renderNote(parseMarkdown(sentences.join(' ')))
+    const notes = renderNoteThread(parseMarkdown(sentences.join(' ')))
     expect(notes).toHaveLength(3)
     notes.forEach(({ html, plainLength }, index) => {
       expect(plainLength).toBeLessThanOrEqual(500)
@@ -116,18 +117,18 @@ describe('a thread', () => {
   })
 
   test('has its number below what is no paragraph', () => {
-    const [first] = renderNote(parseMarkdown(sentences.map((each) => `- ${each}`).join('\n')))
+    const [first] = renderNoteThread(parseMarkdown(sentences.map((each) => `- ${each}`).join('\n')))
     expect(first?.html).toMatch(/<\/ul><p>\(1\/\d\)<\/p>$/)
   })
 
   test('of more than nine posts leaves room for two digits', () => {
-    const notes = renderNote(parseMarkdown(`${'word '.repeat(300)}`), { limit: 60 })
+    const notes = renderNoteThread(parseMarkdown(`${'word '.repeat(300)}`), { limit: 60 })
     expect(notes.length).toBeGreaterThan(9)
     expect(Math.max(...notes.map(({ plainLength }) => plainLength))).toBeLessThanOrEqual(60)
   })
 
   test('C06 goes on counting', () => {
-    const notes = renderNote(parseMarkdown(sentences.map((each, index) => `${index + 1}. ${each}`).join('\n')))
+    const notes = renderNoteThread(parseMarkdown(sentences.map((each, index) => `${index + 1}. ${each}`).join('\n')))
     const [first = '', second = ''] = notes.map(({ html }) => html)
     expect(second).toContain(`<ol start="${first.split('<li>').length}">`)
   })
@@ -136,17 +137,17 @@ describe('a thread', () => {
     ['marks', '**"&** '.repeat(6000)],
     ['wide characters', '中文中文\n\n'.repeat(6000)],
   ])('AP-136 of 40 KB of %s stays under 60 KB each', (_, markdown) => {
-    const notes = renderNote(parseMarkdown(markdown), { limit: 50_000 })
+    const notes = renderNoteThread(parseMarkdown(markdown), { limit: 50_000 })
     expect(notes.length).toBeGreaterThan(1)
     for (const { html } of notes) expect(new TextEncoder().encode(html).length).toBeLessThan(60_000)
   })
 
   test('C11 with a limit of one ends', () => {
-    const text = renderNote(parseMarkdown('# ab\n\n- c'), { limit: 1 }).map(({ html }) =>
+    const text = renderNoteThread(parseMarkdown('# ab\n\n- c'), { limit: 1 }).map(({ html }) =>
       readHtml(html).text.replace(/\(.*/, '').trim(),
     )
     expect(text.join('')).toBe('abc')
   })
 
-  test('C10 S77 of nothing is empty', () => expect(renderNote(parseMarkdown(' \n\n '))).toEqual([]))
+  test('C10 S77 of nothing is empty', () => expect(renderNoteThread(parseMarkdown(' \n\n '))).toEqual([]))
 })

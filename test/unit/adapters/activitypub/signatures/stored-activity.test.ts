@@ -1,6 +1,6 @@
 // An activity from what was kept of it: whose it was is known, or it is nobody's.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { reverifyStoredActivity } from '../../../../../adapters/activitypub/signatures/verify-activity.ts'
+import { restoreVerifiedActivity } from '../../../../../adapters/activitypub/signatures/verify-activity.ts'
 import { aPerson, remoteKeyPair } from '../../../../doubles/fediverse.ts'
 import { openRemoteScene, type RemoteScene } from '../actors/remote-setup.ts'
 
@@ -23,7 +23,7 @@ const kept = (more: object = {}) => ({
   from: 'remote' as const,
 })
 const read = (more?: object, subject: string | null = alice, acceptsProofs = false) =>
-  reverifyStoredActivity({ remote: scene.replica, acceptsProofs }, kept(more), { subject })
+  restoreVerifiedActivity({ remote: scene.replica, acceptsProofs }, kept(more), { subject })
 
 test('a stored activity belongs to its known author, without a key that is still remembered', async () => {
   expect(await read()).toMatchObject({ signer: { id: alice }, method: 'ap-http-signature', keyId: undefined })

@@ -1,6 +1,10 @@
 // Mailboxes, one author or a list.
 import { expect, test } from 'vitest'
-import { readAuthor, readDisplayName, readMailboxes } from '../../../../../adapters/email/headers/scan-head.ts'
+import {
+  displayNameUnlessMisleading,
+  readAuthor,
+  readMailboxes,
+} from '../../../../../adapters/email/headers/scan-head.ts'
 import { normalizeDomain } from '../../../../../adapters/email/wire/address.ts'
 
 test.each([
@@ -53,13 +57,13 @@ test.each([
   ['the PARLEY agent itself', ''],
   ['Bob', 'Bob'],
 ])('an agent’s own name is not shown as a sender’s: %s', (written, shown) => {
-  expect(readDisplayName(written, ['Parley Agent'])).toBe(shown)
+  expect(displayNameUnlessMisleading(written, ['Parley Agent'])).toBe(shown)
 })
 
 test.each(['a＠b', 'www.bank.example', 'ftp://x', 'zero\u200bwidth', 'r\u202el', '\u{e0041}tag'])(
   '%j is no name to show',
   (written) => {
-    expect(readDisplayName(written)).toBe('')
+    expect(displayNameUnlessMisleading(written)).toBe('')
   },
 )
 

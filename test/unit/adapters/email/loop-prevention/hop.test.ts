@@ -1,9 +1,9 @@
 // The count of hops: only whoever shares the secret can say it, and only of the mail it was said of.
 import { expect, test } from 'vitest'
 import { signHopHeader, verifyHopHeader } from '../../../../../adapters/email/loop-prevention.ts'
-import { webHmac } from '../../../../../src/lib/index.ts'
+import { createWebHmac } from '../../../../../src/lib/index.ts'
 
-const hmac = webHmac()
+const hmac = createWebHmac()
 
 test('EM-130: a hop is read by whoever shares the secret', async () => {
   const value = await signHopHeader(hmac, 'shared', 3, 'm1@agents.example')

@@ -7,8 +7,8 @@ import { scanHead } from '../../../../../adapters/email/headers/scan-head.ts'
 import { findMimePart, openMimePart } from '../../../../../adapters/email/mime/files.ts'
 import { parseMailBody } from '../../../../../adapters/email/mime/parse-body.ts'
 import {
+  createOffloadedMailChecks,
   createOffloadedPartFinder,
-  offloadMailChecks,
   offloadReadBody,
 } from '../../../../../adapters/email/offload/offload.ts'
 import type { Offload, OffloadFailure } from '../../../../../src/contract/channel.ts'
@@ -32,7 +32,7 @@ let library: MailChecks
 beforeAll(() => {
   const log = { info() {}, warn() {}, error() {} }
   pool = createWorkerPool({ log }, { threads: 2, deadlineMs: 60_000 })
-  library = offloadMailChecks(pool.offload)
+  library = createOffloadedMailChecks(pool.offload)
 })
 afterAll(() => pool.close())
 
@@ -156,7 +156,7 @@ describe('a thread that fails a mail', () => {
     ['crashed', 'mail_check_crashed'],
   ] as const)('%s: it is asked for again (%s)', async (failure, reason) => {
     const later = { kind: 'later', reason, remedy: 'Send it again later.' }
-    expect(await prove(draftMail(), senderZone(), {}, offloadMailChecks(failing(failure)))).toEqual(later)
+    expect(await prove(draftMail(), senderZone(), {}, createOffloadedMailChecks(failing(failure)))).toEqual(later)
     const { raw } = receivedMail(draftMail())
     expect(await offloadReadBody(failing(failure), raw, scanHead(raw), [])).toEqual(later)
   })

@@ -4,7 +4,7 @@ import { SMTPServer } from 'smtp-server'
 import { afterEach, describe, expect, test } from 'vitest'
 import { emailChannel } from '../../../../../adapters/email/index.ts'
 import type { ChannelDeps, ProbeResult } from '../../../../../src/contract/index.ts'
-import { webHmac } from '../../../../../src/lib/index.ts'
+import { createWebHmac } from '../../../../../src/lib/index.ts'
 import { startHangUp } from '../../../../doubles/smtp-sink.ts'
 
 const password = 'word-of-the-tests'
@@ -18,7 +18,7 @@ async function ask(settings: Record<string, unknown>, signal = AbortSignal.timeo
     connection: { tenant: 'default', id: 'default', agent: 'demo', domain: 'parley.localhost' },
     fetch,
     now: Date.now,
-    hmac: webHmac(),
+    hmac: createWebHmac(),
   }
   const result = await emailChannel.create({ domain: 'agents.example.org', ...settings }, deps).probe?.({ signal })
   expect(JSON.stringify(result)).not.toContain(password)

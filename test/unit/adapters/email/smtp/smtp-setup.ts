@@ -4,7 +4,7 @@ import {
   type OwnMail,
   type RecipientKind,
 } from '../../../../../adapters/email/ingress/received.ts'
-import { listenSmtp } from '../../../../../adapters/email/smtp/listen.ts'
+import { createSmtpListener } from '../../../../../adapters/email/smtp/listen.ts'
 import type { SmtpLimits, SmtpSettings } from '../../../../../adapters/email/smtp/settings.ts'
 import type { ReceivedMail } from '../../../../../adapters/email/wire/mail.ts'
 import type { RawRequest, ReceiveResult } from '../../../../../src/contract/index.ts'
@@ -44,7 +44,7 @@ export async function smtpScene({ answer = () => stored, limits = {}, maxBytes =
     return known[address] ?? (/^helper\d+@/.test(address) ? 'agent' : 'unknown')
   }
   const settings: SmtpSettings = { host: '127.0.0.1', port: 0, name: 'mx.agents.example', limits, tls }
-  const listen = listenSmtp(settings, { own, recipientOf, maxBytes, now: Date.now })
+  const listen = createSmtpListener(settings, { own, recipientOf, maxBytes, now: Date.now })
   const receive = async (arrival: RawRequest): Promise<ReceiveResult> => {
     const { mail } = own.find(arrival) as Extract<OwnMail, { kind: 'mail' }>
     arrivals.push(arrival)

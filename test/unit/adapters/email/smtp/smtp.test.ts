@@ -157,7 +157,7 @@ test('the SMTP listener lets a mail end when it stops, and takes no other', asyn
 
 test('fails with the code of the system where its port is taken', async () => {
   await using scene = await smtpScene()
-  const { listenSmtp } = await import('../../../../../adapters/email/smtp/listen.ts')
+  const { createSmtpListener: listenSmtp } = await import('../../../../../adapters/email/smtp/listen.ts')
   const { createReceivedMailRegistry: createOwnArrivals } = await import(
     '../../../../../adapters/email/ingress/received.ts'
   )

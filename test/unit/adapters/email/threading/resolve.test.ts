@@ -1,9 +1,9 @@
 // Which conversations a mail may ask for, and in which order.
 import { expect, test } from 'vitest'
 import { createReplyTokens, resolveThread, threadKey } from '../../../../../adapters/email/threading.ts'
-import { webHmac } from '../../../../../src/lib/index.ts'
+import { createWebHmac } from '../../../../../src/lib/index.ts'
 
-const tokens = createReplyTokens(webHmac(), {
+const tokens = createReplyTokens(createWebHmac(), {
   current: async () => 'a secret of this test',
   all: async () => ['a secret of this test'],
 })

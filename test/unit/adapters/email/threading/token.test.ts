@@ -2,9 +2,9 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { base32, createReplyTokens, threadKey } from '../../../../../adapters/email/threading.ts'
-import { webHmac } from '../../../../../src/lib/index.ts'
+import { createWebHmac } from '../../../../../src/lib/index.ts'
 
-const tokens = createReplyTokens(webHmac(), {
+const tokens = createReplyTokens(createWebHmac(), {
   current: async () => 'a secret of this test',
   all: async () => ['a secret of this test'],
 })
@@ -31,7 +31,7 @@ test('a token fits into a local part beside a name, and is read whatever its cas
 
 test('a token with one other character, of another secret, or cut short is none', async () => {
   const token = await tokens.mint(await threadKey('one@sender.example'))
-  const others = createReplyTokens(webHmac(), {
+  const others = createReplyTokens(createWebHmac(), {
     current: async () => 'another secret',
     all: async () => ['another secret'],
   })

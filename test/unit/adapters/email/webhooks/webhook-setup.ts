@@ -5,7 +5,7 @@ import { createReceivedMailRegistry } from '../../../../../adapters/email/ingres
 import { sha256HexBytes, webhookSignedText } from '../../../../../adapters/email/webhooks/signed-webhook.ts'
 import { createRequestVerifier } from '../../../../../adapters/email/webhooks/verify-request.ts'
 import type { RawRequest } from '../../../../../src/contract/index.ts'
-import { webHmac } from '../../../../../src/lib/index.ts'
+import { createWebHmac } from '../../../../../src/lib/index.ts'
 import type { SafeFetch } from '../../../../../src/lib/safe-fetch-port.ts'
 import { secret } from '../../../../../src/lib/secret.ts'
 import { memoryNotes } from '../../../../doubles/memory-ttl-store.ts'
@@ -43,7 +43,7 @@ export function hookScene(changes: Partial<IngressSettings> = {}, fetch: typeof 
   }
   const notes = memoryNotes(() => now)
   const own = createReceivedMailRegistry()
-  const deps = { hmac: webHmac(), ttlStore: notes, now: () => now, fetch, guardedFetch, own }
+  const deps = { hmac: createWebHmac(), ttlStore: notes, now: () => now, fetch, guardedFetch, own }
   return {
     hopOf: createRequestVerifier({ ...settings, ...changes }, deps),
     called,

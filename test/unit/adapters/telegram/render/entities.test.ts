@@ -2,7 +2,7 @@
 import * as fc from 'fast-check'
 import { Parser } from 'htmlparser2'
 import { describe, expect, test } from 'vitest'
-import { type EntityPiece, entitiesHtml, renderEntities } from '../../../../../adapters/telegram/render/entities.ts'
+import { type EntityPiece, entitiesHtml, renderEntityPieces } from '../../../../../adapters/telegram/render/entities.ts'
 import type { Entity } from '../../../../../adapters/telegram/wire/calls.ts'
 import { parseMarkdown } from '../../../../../src/markdown/index.ts'
 import { asHtml } from '../../../markdown/shown.ts'
@@ -14,7 +14,7 @@ describe('ranges of any tree', () => {
   test('are within the text, trimmed, never crossing, never in code, and few enough', () => {
     fc.assert(
       fc.property(anyTree, fc.constantFrom(4096, 300, 90), (root, limit) => {
-        const pieces = renderEntities(root, { ...limits, limit })
+        const pieces = renderEntityPieces(root, { ...limits, limit })
         for (const piece of pieces) {
           expect(piece.text.length).toBeLessThanOrEqual(limit)
           expect(piece.text.trim()).toBe(piece.text)
@@ -31,7 +31,7 @@ describe('ranges of any tree', () => {
   test('are found again in the HTML of the piece', () => {
     fc.assert(
       fc.property(anyTree, (root) => {
-        for (const piece of renderEntities(root, { ...limits, limit: 500 })) {
+        for (const piece of renderEntityPieces(root, { ...limits, limit: 500 })) {
           expect(readBack(entitiesHtml(piece))).toEqual({ text: piece.text, entities: sorted(piece.entities) })
         }
       }),
@@ -58,7 +58,9 @@ describe('what a chat has no range for', () => {
 
   test('a name that may be called is left alone', () => {
     const root = parseMarkdown('@ada and @bob', { mayNotify: new Set(['@ada']) })
-    expect(renderEntities(root, { ...limits, limit: 100 }).map(entitiesHtml)).toEqual(['@ada and <code>@bob</code>'])
+    expect(renderEntityPieces(root, { ...limits, limit: 100 }).map(entitiesHtml)).toEqual([
+      '@ada and <code>@bob</code>',
+    ])
   })
 })
 

@@ -1,13 +1,13 @@
 // Cases T50 to T55, T66 and T67: what goes out as text with ranges.
 import { expect } from 'vitest'
-import { entitiesHtml, renderEntities } from '../../../../../adapters/telegram/render/entities.ts'
+import { entitiesHtml, renderEntityPieces } from '../../../../../adapters/telegram/render/entities.ts'
 import { parseMarkdown, plainTree, type Root } from '../../../../../src/markdown/index.ts'
 import type { Case } from '../../../../conformance/conform.ts'
 import { readHtml } from '../../../markdown/read-html.ts'
 import { asHtml, piecesAsHtml } from '../../../markdown/shown.ts'
 
 const limits = { limit: 4096, maxRanges: 100, maxBytes: 32_768 }
-const sizes = (root: Root) => renderEntities(root, limits).map(({ text }) => text.length)
+const sizes = (root: Root) => renderEntityPieces(root, limits).map(({ text }) => text.length)
 const punctuation = '!"#$%&\'()*+,-./:;<=>?@[\\]^_`{|}~'
 
 export const entityCases: readonly Case[] = [
@@ -24,10 +24,10 @@ export const entityCases: readonly Case[] = [
     id: 'T51',
     claim: 'thousands of angle brackets are text, and bytes are counted as well',
     run() {
-      expect(renderEntities(parseMarkdown('<'.repeat(3000)), limits)).toEqual([
+      expect(renderEntityPieces(parseMarkdown('<'.repeat(3000)), limits)).toEqual([
         { text: '<'.repeat(3000), entities: [] },
       ])
-      const parts = renderEntities(plainTree('字'.repeat(9000)), { limit: 10_000, maxRanges: 100, maxBytes: 9000 })
+      const parts = renderEntityPieces(plainTree('字'.repeat(9000)), { limit: 10_000, maxRanges: 100, maxBytes: 9000 })
       expect(parts.map(({ text }) => text).join('')).toBe('字'.repeat(9000))
       for (const { text } of parts) expect(new TextEncoder().encode(text).length).toBeLessThanOrEqual(9000)
     },
@@ -37,7 +37,7 @@ export const entityCases: readonly Case[] = [
     claim: '150 ranges are spread over messages and no link is lost',
     run() {
       const links = Array.from({ length: 150 }, (_, index) => `[l${index}](https://e.com/${index})`)
-      const parts = renderEntities(parseMarkdown(links.join(' ')), limits)
+      const parts = renderEntityPieces(parseMarkdown(links.join(' ')), limits)
       expect(parts.length).toBeGreaterThan(1)
       for (const { entities } of parts) expect(entities.length).toBeLessThanOrEqual(100)
       const urls = parts.flatMap(({ entities }) =>
@@ -50,17 +50,17 @@ export const entityCases: readonly Case[] = [
     id: 'T53',
     claim: 'every ASCII punctuation goes out verbatim, also as HTML',
     run() {
-      const [piece] = renderEntities(plainTree(`a ${punctuation} b`), limits)
+      const [piece] = renderEntityPieces(plainTree(`a ${punctuation} b`), limits)
       expect(piece).toEqual({ text: `a ${punctuation} b`, entities: [] })
       expect(readHtml(entitiesHtml({ text: `a ${punctuation} b`, entities: [] })).text).toBe(`a ${punctuation} b`)
       const escaped = punctuation.replace(/./g, '\\$&')
-      expect(renderEntities(parseMarkdown(`a ${escaped} b`), limits)).toEqual([piece])
+      expect(renderEntityPieces(parseMarkdown(`a ${escaped} b`), limits)).toEqual([piece])
     },
   },
   {
     id: 'T54',
     claim: 'code with backticks and tags is verbatim',
-    run: () => renderEntities(parseMarkdown('````\n```\n</code>\n````'), limits),
+    run: () => renderEntityPieces(parseMarkdown('````\n```\n</code>\n````'), limits),
     equals: [{ text: '```\n</code>', entities: [{ type: 'pre', offset: 0, length: 11 }] }],
   },
   {

@@ -1,6 +1,6 @@
 // Both halves of a mail, and posts.
 
-import { type Note, renderNote } from '../../../../../adapters/activitypub/render/note.ts'
+import { type Note, renderNoteThread } from '../../../../../adapters/activitypub/render/note.ts'
 import { type MailBody, renderMail } from '../../../../../adapters/email/render/body.ts'
 import { readHtml } from '../../read-html.ts'
 import { faceOf, type Shown, sizeProblems } from './shown.ts'
@@ -9,7 +9,7 @@ const noteLimit = 500
 
 export const mailHtml = faceOf((root) => renderMail(root), mailHtmlShown)
 export const mailText = faceOf((root) => renderMail(root), mailTextShown)
-export const note = faceOf((root) => renderNote(root, { limit: noteLimit }), noteShown)
+export const note = faceOf((root) => renderNoteThread(root, { limit: noteLimit }), noteShown)
 
 function mailHtmlShown({ html }: MailBody): Shown {
   const { text, links, repaired, used } = readHtml(html)
