@@ -8,9 +8,9 @@
 
 import { auditedMessages } from './audit.ts'
 import { isRowVersionReadableSql, nameStatement } from './client.ts'
+import { mayTakeOverLeaseSql } from './lease-takeover.ts'
 import { storedAccessSql } from './stored-access.ts'
 import { countedCrashes, crashesOfNext, isHolderVanishedSql } from './suspect-turns.ts'
-import { mayTakeOverLeaseSql } from './take-over.ts'
 
 /** Signals go before messages and have one format. */
 const nextVersion = `case

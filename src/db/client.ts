@@ -4,7 +4,7 @@
 import { cleanText } from '../lib/clean-text.ts'
 import { GatewayError } from '../lib/errors.ts'
 import type { IdSource } from '../lib/ids.ts'
-import type { TakeOver } from './take-over.ts'
+import type { LeaseTakeover } from './lease-takeover.ts'
 
 /** A statement with the name that failpoints, logs and errors use. Never contains a value. */
 export type Statement = { readonly name: string; readonly text: string }
@@ -44,7 +44,7 @@ export type Db = Database & {
   readonly holder: string
   readonly leaseMs: number
   /** Absent: leases that have run out are always taken over. */
-  readonly takeOver?: TakeOver
+  readonly takeOver?: LeaseTakeover
   readonly newId: IdSource
 }
 

@@ -13,6 +13,7 @@ import {
   storableJson,
   takeReadableRows,
 } from './client.ts'
+import { mayTakeOverLeaseSql } from './lease-takeover.ts'
 import {
   isCallDeliveredOrDecidedSql,
   isDecisionAlreadyShownSql,
@@ -21,7 +22,6 @@ import {
   questionDecided,
   questionStateJsonSql,
 } from './questions.ts'
-import { mayTakeOverLeaseSql } from './take-over.ts'
 
 type SendHold = {
   readonly tenant: string

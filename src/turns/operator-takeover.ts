@@ -10,7 +10,7 @@ import {
   type OperatorMessage,
   type SessionRoom,
   storeOperatorMessage,
-} from '../db/session-reader.ts'
+} from '../db/operator-takeover.ts'
 import type { TranscriptLine } from '../db/sessions.ts'
 import { readTranscript } from '../db/sessions.ts'
 import type { ConsentOperation, ConsentPolicy } from '../identity/consent.ts'

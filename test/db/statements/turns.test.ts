@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { type Db, nameStatement } from '../../../src/db/client.ts'
 import { storeInboxDrafts } from '../../../src/db/inbox.ts'
 import { createJournalStore } from '../../../src/db/journal.ts'
-import { createDatabaseGapTracker } from '../../../src/db/take-over.ts'
+import { createDatabaseGapTracker } from '../../../src/db/lease-takeover.ts'
 import { type FullSlots, type HeldLane, type NewTurn, noAccessBasis } from '../../../src/db/turn-rows.ts'
 import {
   claimTurns,

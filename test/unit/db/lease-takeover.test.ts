@@ -1,6 +1,6 @@
 // Leases that have run out are left alone for a while after the database was away.
 import { expect, test } from 'vitest'
-import { createDatabaseGapTracker } from '../../../src/db/take-over.ts'
+import { createDatabaseGapTracker } from '../../../src/db/lease-takeover.ts'
 
 const policy = { leaseMs: 30_000, pollMs: 1_000 }
 

@@ -1,7 +1,7 @@
 // When expired leases may be taken over. While the database is away every lease runs out, also those of holders that live
 // and have results in hand. So after such a gap their holders have some time to renew before another replica takes their lanes.
 
-export type TakeOver = {
+export type LeaseTakeover = {
   /** The database answered: its own time then, in ms. */
   readonly seen: (databaseMs: number) => void
   /**
@@ -20,7 +20,7 @@ export function createDatabaseGapTracker({
 }: {
   readonly leaseMs: number
   readonly pollMs: number
-}): TakeOver {
+}): LeaseTakeover {
   // Leases are renewed every quarter: one that was renewed before a shorter gap is still good after it.
   const gapMs = Math.max(leaseMs / 4, pollMs * 3)
   const graceMs = Math.max(leaseMs / 2, 3_000)
