@@ -42,6 +42,10 @@ const subjectKinds: Readonly<Record<string, SubjectKind>> = {
   full: 'reference',
   grammy: 'memory',
   'chat-sdk': 'memory',
+  'chat-sdk-pg': 'rival',
+  'graphile-worker': 'rival',
+  'pg-boss': 'rival',
+  dbos: 'rival',
 }
 
 export const journeySubjects: readonly string[] = Object.keys(subjectKinds)
