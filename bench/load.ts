@@ -47,7 +47,7 @@ function converse(socket: Socket, { take, says, latenciesMs }: Talk & { readonly
     socket.on('data', (chunk: Buffer) => {
       received = received.length === 0 ? chunk : Buffer.concat([received, chunk])
       if (says === 'streamed' && firstAt === undefined && received.includes(firstEvent)) firstAt = performance.now()
-      const end = answerEnd(received)
+      const end = findAnswerEnd(received)
       if (end === 'unknown') return reject(new Error('the subject does not say how long its answer is'))
       if (end === 'incomplete' || received.length < end) return undefined
       latenciesMs.push((firstAt ?? performance.now()) - sentAt)
@@ -61,7 +61,7 @@ function converse(socket: Socket, { take, says, latenciesMs }: Talk & { readonly
 }
 
 /** How long the whole answer is, as far as its head tells. */
-function answerEnd(received: Buffer): number | 'incomplete' | 'unknown' {
+export function findAnswerEnd(received: Buffer): number | 'incomplete' | 'unknown' {
   const head = received.indexOf(headEnd)
   if (head === -1) return 'incomplete'
   const text = received.toString('latin1', 0, head)

@@ -8,6 +8,7 @@ import { acceptSubjects, runAccept } from './accept.ts'
 import { activitypubSubjects, runActivityPub } from './activitypub.ts'
 import { type Asked, readArguments } from './arguments.ts'
 import { emailSubjects, runEmail } from './email.ts'
+import { journeySubjects, runJourney } from './journey.ts'
 import { loopSubjects, runLoopScenario } from './loop.ts'
 import { platformSubjects, runPlatform } from './platforms.ts'
 import { policySubjects, runPolicy } from './policy.ts'
@@ -22,6 +23,7 @@ const scenarios: Readonly<Record<string, Scenario>> = {
   accept: { subjects: acceptSubjects, run: runAccept },
   activitypub: { subjects: activitypubSubjects, run: runActivityPub },
   email: { subjects: emailSubjects, run: runEmail },
+  journey: { subjects: journeySubjects, run: runJourney },
   loop: { subjects: loopSubjects, run: runLoopScenario },
   policy: { subjects: policySubjects, run: runPolicy },
   render: { subjects: renderSubjects, run: runRender },
@@ -36,6 +38,7 @@ const usage = `npm run bench -- <scenario> [options]
   accept             what it costs to take a signed webhook in: ${acceptSubjects.join(',')}
   activitypub        what it costs to take a signed post in, beside a plain Fedify inbox: ${activitypubSubjects.join(',')}
   email              what it costs to take a signed mail in, beside the same libraries alone: ${emailSubjects.join(',')}
+  journey            what an answered message costs, from the webhook to the settled reply: ${journeySubjects.join(',')}
   loop               what a turn costs beside what the agent does: ${loopSubjects.join(',')}
   policy             what it costs to know who speaks and whether they may
   render             what it costs to render an answer, beside others: ${renderSubjects.join(',')}
@@ -43,20 +46,21 @@ const usage = `npm run bench -- <scenario> [options]
   strangers          what a megabyte of strangers costs, shape by shape: ${strangersSubjects.join(',')}
   telegram           what it costs to take an update in, beside libraries that keep nothing: ${platformSubjects.telegram.join(',')}
 
-  --rounds <n>       rounds after the warm-up (5)
-  --seconds <n>      length of one run (2); not of loop, policy and render
+  --rounds <n>       rounds after the warm-up (5; journey 3)
+  --seconds <n>      length of one run (2; journey 1.5); not of loop, policy and render
   --subjects <list>  some of the scenario's (all)
   --json             JSON lines instead of tables
   --check            exit code 1 when an aim is missed
   --links            also with a link in every message, and the ratio; slack and telegram
   --profile <folder> write a CPU profile of every subject into the folder; not of loop, policy and render
-  --scale ci|full    how large the shapes are (full); strangers
+  --scale ci|full    how large the shapes are (full), or how short the runs; strangers and journey
+  --chart <file>     where the picture goes (bench/results/journey.svg); journey
   --only <text>      shapes whose name contains it; several with | between them; strangers
   --help             this text
 
 Everything runs on this machine and on 127.0.0.1. Without --json the JSON lines go to a file in bench/results/.`
 
-const timed: readonly string[] = ['a2a', 'accept', 'activitypub', 'email', 'slack', 'telegram']
+const timed: readonly string[] = ['a2a', 'accept', 'activitypub', 'email', 'journey', 'slack', 'telegram']
 const resultsFolder = fileURLToPath(new URL('../bench/results', import.meta.url))
 
 async function main(): Promise<number> {
@@ -75,6 +79,8 @@ async function main(): Promise<number> {
   const results = await scenarios[asked.scenario]?.run(asked, (text) => void process.stderr.write(`${text}\n`))
   if (results === undefined) return 2
   await tell(asked, results)
+  for (const failure of results.failures ?? []) console.error(`FAILED ${failure}`)
+  if ((results.failures ?? []).length > 0) return 1
   return asked.check && results.verdicts.some((verdict) => !verdict.isMet) ? 1 : 0
 }
 

@@ -16,8 +16,9 @@ export type BenchPostgres = {
 // Linux counts in hundredths of a second for every program, whatever the kernel's own tick (man 5 proc).
 export const tickMicros = 10_000
 
-export async function startPostgres(): Promise<BenchPostgres> {
-  const server = await startPostgresServer({ isDurable: true })
+/** `settings` over the usual ones. */
+export async function startPostgres(settings: Readonly<Record<string, string>> = {}): Promise<BenchPostgres> {
+  const server = await startPostgresServer({ isDurable: true, settings })
   const sql = postgres(server.url, { max: 1, onnotice: () => {} })
   const stop = async (): Promise<void> => {
     await sql.end({ timeout: 2 })

@@ -6,11 +6,14 @@ import { onModernNode } from '../bin/modern-node.js'
 import { bundle, emailThread, root } from '../scripts/bundle.js'
 import { installWorkspace } from '../scripts/install-workspace.js'
 
+const ownSubjects = ['parley', 'bare', 'full']
+
 await onModernNode(async () => {
   // Only these scenarios have rivals; they are the bench's own packages.
-  const hasRivals = ['a2a', 'activitypub', 'render', 'slack', 'telegram'].some((scenario) =>
-    process.argv.includes(scenario),
-  )
+  const hasRivals =
+    ['a2a', 'activitypub', 'journey', 'render', 'slack', 'telegram'].some((scenario) =>
+      process.argv.includes(scenario),
+    ) && !isJourneyWithoutRivals(process.argv)
   const problem = hasRivals ? await installWorkspace('bench', console.error) : undefined
   if (problem !== undefined) {
     console.error(`the rivals cannot be had: ${problem}`)
@@ -34,6 +37,12 @@ await onModernNode(async () => {
   }
   process.exitCode = await run('--enable-source-maps', join(root, outfile), ...process.argv.slice(2))
 })
+
+/** References are files of the checkout: nothing has to be installed for them. */
+function isJourneyWithoutRivals(args) {
+  const subjects = args[args.indexOf('--subjects') + 1]?.split(',')
+  return args.includes('journey') && args.includes('--subjects') && subjects.every((name) => ownSubjects.includes(name))
+}
 
 function run(...args) {
   const child = spawn(process.execPath, args, { stdio: 'inherit' })

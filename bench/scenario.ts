@@ -11,6 +11,8 @@ export type ScenarioResults = {
   /** The figures for people. */
   readonly tables: string
   readonly postgresVersion: string | undefined
+  /** What makes the run worthless, whether aims are judged or not. */
+  readonly failures?: readonly string[]
 }
 
 export type Scenario = {

@@ -19,7 +19,13 @@ export type SubjectSettings =
       readonly wire: Wire
       readonly apiUrl: string
       readonly zone?: Zone
+      /** Answers every message through the platform's interface, instead of only counting it. */
+      readonly answers?: boolean
+      /** Where it keeps what it keeps. */
+      readonly databaseUrl?: string
     }
+  /** Written by hand, with nothing of the gateway's own code. */
+  | { readonly kind: 'reference'; readonly name: string; readonly apiUrl: string; readonly databaseUrl: string }
   | {
       readonly kind: 'gateway'
       readonly wire: Wire
@@ -28,6 +34,8 @@ export type SubjectSettings =
       readonly drains: boolean
       readonly databaseUrl?: string
       readonly dataDir: string
+      /** Where replies go, over real HTTP; without it they are taken inside of the process. */
+      readonly apiUrl?: string
       /** What the name system says. */
       readonly zone?: Zone
       /** Where those live who write, where they are asked for. */

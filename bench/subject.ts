@@ -9,7 +9,7 @@ import {
 } from './subject-settings.ts'
 import { startFloor } from './subjects/floor.ts'
 import { startGateway } from './subjects/gateway.ts'
-import { startRival } from './subjects/rival.ts'
+import { startReference, startRival } from './subjects/rival.ts'
 
 // The driver wrote this very type into the variable.
 const settings = JSON.parse(process.env[settingsVariable] ?? '') as SubjectSettings
@@ -38,6 +38,8 @@ function start(): Promise<Subject> {
       return startFloor()
     case 'rival':
       return startRival(settings)
+    case 'reference':
+      return startReference(settings)
     case 'gateway':
       return startGateway(settings)
   }

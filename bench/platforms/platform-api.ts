@@ -24,13 +24,26 @@ const answers: Readonly<Record<string, object>> = {
 }
 const nothing = { ok: true, result: true }
 
-export async function startPlatformApi(): Promise<{ readonly url: string; readonly stop: () => Promise<void> }> {
+export type PlatformApi = { readonly url: string; readonly stop: () => Promise<void> }
+
+/** `onReply` hears the text of every message that is sent by Telegram's `sendMessage`. */
+export async function startPlatformApi(onReply: (text: string) => void = () => {}): Promise<PlatformApi> {
+  let sent = 0
+  const takeMessage = (body: Buffer): object => {
+    const { chat_id: id, text = '' }: { chat_id?: unknown; text?: string } = JSON.parse(body.toString('utf8'))
+    onReply(text)
+    sent += 1
+    const date = Math.floor(Date.now() / 1000)
+    return { ok: true, result: { message_id: sent, date, chat: { id: Number(id), type: 'private' }, from: bot, text } }
+  }
   const server = createServer((request, response) => {
     const method = new URL(request.url ?? '/', 'http://127.0.0.1').pathname.split('/').at(-1) ?? ''
-    request.resume()
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
       response.setHeader('content-type', 'application/json')
-      response.end(JSON.stringify(answers[method] ?? nothing))
+      const answer = method === 'sendMessage' ? takeMessage(Buffer.concat(chunks)) : (answers[method] ?? nothing)
+      response.end(JSON.stringify(answer))
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -1,5 +1,5 @@
-// Chat SDK with its state in memory, behind a plain server that makes a Request of every call as its documentation shows; the
-// handler does nothing. What it remembers is gone with the process.
+// Chat SDK with its state in memory unless it is given another, behind a plain server that makes a Request of every call as its
+// documentation shows; the handler does nothing, or answers. What it remembers in memory is gone with the process.
 import { createSlackAdapter } from '@chat-adapter/slack'
 import { createMemoryState } from '@chat-adapter/state-memory'
 import { createTelegramAdapter } from '@chat-adapter/telegram'
@@ -13,20 +13,21 @@ const adapters = {
     createSlackAdapter({ botToken, signingSecret, botUserId, apiUrl: `${apiUrl}/` }),
 }
 
-export async function start(options) {
-  const { wire, botUsername = 'bench' } = options
+export async function start(options, state = createMemoryState()) {
+  const { wire, botUsername = 'bench', answers = false } = options
   let handled = 0
-  const count = async () => {
+  const handle = async (thread, message) => {
     handled += 1
+    if (answers) await thread.post(`${message.text.split(' ', 1)[0]} seen`)
   }
   const chat = new Chat({
     userName: botUsername,
     adapters: { [wire]: adapters[wire](options) },
-    state: createMemoryState(),
+    state,
     logger: 'silent',
     concurrency: 'concurrent',
   })
-  chat.onNewMention(count)
+  chat.onNewMention(handle)
   const { port, stop } = await listen((request, response) => {
     const chunks = []
     request.on('data', (chunk) => chunks.push(chunk))

@@ -7,13 +7,14 @@ import { slackChannel } from '../../adapters/slack/index.ts'
 import { telegramChannel } from '../../adapters/telegram/index.ts'
 import { defineAgent } from '../../src/agents/define-agent.ts'
 import { type Config, loadConfig } from '../../src/config.ts'
-import type { ChannelDefinition } from '../../src/contract/index.ts'
+import { type ChannelDefinition, type NormalizedMessage, textOf } from '../../src/contract/index.ts'
 import { createPinnedFetch } from '../../src/node/guarded-fetch.ts'
 import { createNodeLog } from '../../src/node/log.ts'
 import { openDatabase } from '../../src/node/open-database.ts'
 import { startNode } from '../../src/node.ts'
 import { freePort } from '../../test/doubles/free-port.ts'
 import { loopbackClientId } from '../../test/doubles/loopback/index.ts'
+import { answerUpdate } from '../journey/updates.ts'
 import { activitypubAccount } from '../platforms/activitypub.ts'
 import { emailAccount } from '../platforms/email.ts'
 import { slackAccount } from '../platforms/slack.ts'
@@ -38,6 +39,9 @@ const accounts: Readonly<Record<Wire, { readonly channel: ChannelDefinition; rea
   // All of them write from one server, as much as they like.
   activitypub: { channel: activitypubChannel, settings: { hostLimit: { count: 1e9, perMs: 600_000 } } },
 }
+
+/** What the platform tolerates is far below what a machine can do: with it a run would measure the limit. */
+const noLimits = { connection: { count: 1_000_000, perMs: 1000 }, conversation: { count: 1_000_000, perMs: 1000 } }
 
 /** All mail comes from one address, as from a relay of the operator's own. */
 const oneRelay = { clientsPerAddress: 100, mailsPerMinute: 1_000_000 }
@@ -74,7 +78,7 @@ export async function startGateway(settings: GatewaySettings): Promise<Subject> 
 }
 
 function configFor(
-  { wire, drains, databaseUrl, dataDir, peopleUrl }: GatewaySettings,
+  { wire, drains, databaseUrl, dataDir, peopleUrl, apiUrl }: GatewaySettings,
   vendor: typeof fetch,
   mailPort: number | undefined,
 ): Config {
@@ -91,15 +95,17 @@ function configFor(
     DATABASE_URL: databaseUrl,
   }
   const access = { mode: 'public', allow: [] } as const
+  const answers = apiUrl === undefined ? {} : { apiRoot: apiUrl, limits: noLimits }
+  const answer = apiUrl === undefined ? () => 'seen' : ({ parts }: NormalizedMessage) => answerUpdate(textOf(parts))
   const file = {
-    agents: [defineAgent({ slug: 'bench', run: () => 'seen' })],
+    agents: [defineAgent({ slug: 'bench', run: answer })],
     connections: [
-      { channel: channel.channel, id: 'bench', access, settings: { ...settings, ...listening, ...people } },
+      { channel: channel.channel, id: 'bench', access, settings: { ...settings, ...listening, ...people, ...answers } },
     ],
     // Without slots nothing is claimed: messages wait in their lanes, and what is measured is accepting alone.
     turns: drains ? {} : { slots: 0, sendSlots: 0 },
   }
-  return loadConfig(environment, file, [withVendor(channel, vendor)])
+  return loadConfig(environment, file, [apiUrl === undefined ? withVendor(channel, vendor) : channel])
 }
 
 /** The platform's own interface, answering at once and inside the process: no reply costs the machine a connection. */

@@ -6,6 +6,7 @@ import { telegramAccount, telegramPath } from '../platforms/telegram.ts'
 import type { Subject, SubjectSettings, Wire } from '../subject-settings.ts'
 
 type RivalSettings = Extract<SubjectSettings, { kind: 'rival' }>
+type ReferenceSettings = Extract<SubjectSettings, { kind: 'reference' }>
 type Rival = { readonly port: number; readonly handled: () => number; readonly stop: () => Promise<void> }
 type Start = (options: object) => Promise<Rival>
 
@@ -17,10 +18,17 @@ const accounts: Readonly<Partial<Record<Wire, object>>> = {
   activitypub: { ...activitypubAccount, path: activitypubPath },
 }
 
-export async function startRival({ name, wire, apiUrl, zone }: RivalSettings): Promise<Subject> {
+export function startRival({ name, wire, ...options }: RivalSettings): Promise<Subject> {
+  return startFile(`rivals/${name}.js`, { wire, ...options, ...accounts[wire] })
+}
+
+export function startReference({ name, ...options }: ReferenceSettings): Promise<Subject> {
+  return startFile(`references/${name}.js`, { ...options, ...accounts.telegram })
+}
+
+async function startFile(path: string, options: object): Promise<Subject> {
   // The bundle lies in dist.
-  const file = new URL(`../bench/rivals/${name}.js`, import.meta.url).href
-  const { start }: { start: Start } = await import(file)
-  const rival = await start({ wire, apiUrl, zone, ...accounts[wire] })
-  return { ...rival, statements: new Map(), sends: () => 0 }
+  const { start }: { start: Start } = await import(new URL(`../bench/${path}`, import.meta.url).href)
+  const started = await start(options)
+  return { ...started, statements: new Map(), sends: () => 0 }
 }

@@ -1,5 +1,8 @@
 // The bench through the command a person uses. Speed is not asserted: this machine may be doing anything meanwhile.
 import { spawn } from 'node:child_process'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 
@@ -50,6 +53,32 @@ describe('npm run bench', () => {
     expect(samples.map(({ subject }) => subject)).toEqual(['1000 rules', '10000 rules', '100000 rules'])
     for (const each of samples) expect(each['cpuMicrosPerDecision']).toBeGreaterThan(0)
     expect(lines.filter((line) => line['type'] === 'verdict')).toMatchObject([{ subject: '1000 rules', aim: 50 }])
+  })
+
+  test('measures answered messages beside a reference, and none is lost or doubled', { timeout: 120_000 }, async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'parley-bench-chart-'))
+    try {
+      const chart = join(folder, 'journey.svg')
+      const limits = ['--scale', 'ci', '--json', '--chart', chart]
+      const { code, output, complaint } = await run(['journey', ...limits, '--subjects', 'parley,full'])
+      expect(code, complaint).toBe(0)
+      const lines: Record<string, unknown>[] = output
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line))
+      const samples = lines.filter((line) => line['type'] === 'sample')
+      expect(samples.map(({ subject, load }) => [subject, load])).toEqual(
+        ['32', '1', '8/s'].flatMap((load) => ['parley', 'full'].map((subject) => [subject, load])),
+      )
+      for (const each of samples) {
+        expect(each['gatewayMicros']).toBeGreaterThan(0)
+        expect(each['databaseMicros']).toBeGreaterThan(0)
+        expect(each['statements']).toBeGreaterThan(0)
+      }
+      expect(await readFile(chart, 'utf8')).toContain('>parley<')
+    } finally {
+      await rm(folder, { recursive: true })
+    }
   })
 
   test('measures rendering beside the renderers of others', { timeout: 300_000 }, async ({ skip }) => {
@@ -104,13 +133,14 @@ describe('npm run bench', () => {
   test.each([
     [
       ['nonsense'],
-      'name one scenario: a2a, accept, activitypub, email, loop, policy, render, slack, strangers, telegram',
+      'name one scenario: a2a, accept, activitypub, email, journey, loop, policy, render, slack, strangers, telegram',
     ],
     [['loop', '--subjects', 'floor'], 'no subject "floor"; there are alone, postgres'],
     [['accept', '--subjects', 'floor,rocket'], 'no subject "rocket"'],
     [['accept', '--rounds', '0'], '--rounds must be a whole number from 1 to 50'],
     [['accept', '--seconds', '3600'], '--seconds must be a number from 0.2 to 30'],
     [['strangers', '--scale', 'huge'], '--scale must be ci or full'],
+    [['journey', '--subjects', 'noop'], 'no subject "noop"; there are parley, bare, full'],
     [['accept', '--check', '--subjects', 'noop'], '--check needs the floor'],
   ])('refuses %j and says what to write', { timeout: 60_000 }, async (args, complaint) => {
     const refused = await run(args)
