@@ -53,7 +53,7 @@ export const journeySubjects: readonly string[] = Object.keys(subjectKinds)
 const replyTimeoutMs = 15_000
 /** What is settled after a reply has arrived belongs to it. */
 const settleMs = 150
-/** Somebody may still answer twice. */
+/** A second reply to the same message may still come. */
 const doubledMs = 1_000
 const maxQuietMs = 500
 const arrivalsPerSecond = 8

@@ -231,7 +231,12 @@ export type NamedModel = {
 export type ModelSwitch = { readonly from: string; readonly to: string; readonly reason: string }
 
 /** Until when each model is left alone, by its place. Shared by all runs of an agent. */
-export type Breaker = { readonly restUntil: Map<number, number>; readonly monotonicMs: () => number }
+export type Breaker = {
+  readonly restUntil: Map<number, number>
+  readonly monotonicMs: () => number
+  /** Which model answered last. */
+  answeredBy?: string
+}
 
 const restMs = 60_000
 
@@ -249,9 +254,10 @@ export function modelName(model: LanguageModel | Model, place: number): string {
 
 export function createModelWithFallbacks(
   models: readonly NamedModel[],
-  { restUntil, monotonicMs }: Breaker,
+  breaker: Breaker,
   onSwitch: (change: ModelSwitch) => void,
 ): Model {
+  const { restUntil, monotonicMs } = breaker
   const [only, ...others] = models
   if (only !== undefined && others.length === 0) return only.model
   const isModelResting = (place: number): boolean => monotonicMs() < (restUntil.get(place) ?? 0)
@@ -273,7 +279,8 @@ export function createModelWithFallbacks(
       const end = await askModelCatchingFailure(model, watched)
       if (end.kind === 'answered') {
         restUntil.delete(place)
-        if (wasAway && place === 0) onSwitch({ from: models[1]?.name ?? '', to: name, reason: 'back' })
+        if (wasAway && place === 0) onSwitch({ from: breaker.answeredBy ?? '', to: name, reason: 'back' })
+        breaker.answeredBy = name
         return { ...end.turn, request_metadata: { ...end.turn.request_metadata, answered_by: name } }
       }
       restUntil.set(place, monotonicMs() + restMs)

@@ -117,3 +117,28 @@ test('words that were shown are not followed by those of another model in the sa
   expect(asked).toEqual([])
   expect(await model({ ...request, onDelta: () => {} })).toMatchObject({ content: 'two' })
 })
+
+test('the model that is back takes over from the one that answered meanwhile, whichever that was', async () => {
+  let now = 0
+  let isAway = true
+  const switches: ModelSwitch[] = []
+  const failing = (name: string) => ({
+    name,
+    model: addRetries(
+      async () => {
+        if (isAway) throw callError(401)
+        return { content: name }
+      },
+      { hasFallback: true },
+    ),
+  })
+  const third = { name: 'c/third', model: addRetries(async () => ({ content: 'three' }), {}) }
+  const breaker = createModelBreaker(() => now)
+  const models = [failing('a/first'), failing('b/second'), third]
+  const model = createModelWithFallbacks(models, breaker, (change) => void switches.push(change))
+  expect(await model(request)).toMatchObject({ content: 'three' })
+  isAway = false
+  now = 61_000
+  expect(await model(request)).toMatchObject({ content: 'a/first' })
+  expect(switches.at(-1)).toEqual({ from: 'c/third', to: 'a/first', reason: 'back' })
+})
