@@ -150,6 +150,8 @@ describeOnDatabase('a task over the API', (database) => {
 
   test('W-04 starts once under one run id, also at the same time and for another target', async () => {
     await withApi([echo, clerk], async (api) => {
+      // A task that is over before its answer is written is answered 200.
+      const started = [200, 202]
       const [ada, eve] = [await caller(), await caller()]
       const wishes = [
         task({ run_id: 'same' }),
@@ -157,14 +159,15 @@ describeOnDatabase('a task over the API', (database) => {
         task({ run_id: 'same', preferred_target: 'clerk' }),
       ]
       const answers = await Promise.all(wishes.map((wish) => ask(api, 'run-task', ada, wish)))
-      expect(answers.map(({ status }) => status).toSorted()).toEqual([202, 409, 409])
+      expect(answers.filter(({ status }) => started.includes(status))).toHaveLength(1)
+      expect(answers.filter(({ status }) => status === 409)).toHaveLength(2)
       const again = await ask(api, 'run-task', ada, task({ run_id: 'same', session_id: 'elsewhere' }))
       expect(again).toMatchObject({
         status: 409,
         body: { code: 'agents_task_run_already_started', result: { run_id: 'same' } },
       })
       expect(await database().query(rows, [])).toHaveLength(1)
-      expect((await ask(api, 'run-task', eve, task({ run_id: 'same' }))).status).toBe(202)
+      expect(started).toContain((await ask(api, 'run-task', eve, task({ run_id: 'same' }))).status)
     })
   })
 
