@@ -53,7 +53,7 @@ export function createRunTools(
   const all = createToolCatalog(offered.accepted)
   const visible = resolveVisibleTools(all.tools, { policies: [options.toolPolicy ?? {}], context: facts })
   const catalog = {
-    ...createToolCatalog([...visible.values()].map(createSensitiveResultMarker(options.toolPolicy))),
+    ...createToolCatalog([...visible.values()].map(createSensitiveToolMarker(options.toolPolicy))),
     rejected: [...rejected, ...offered.rejected, ...all.rejected],
   }
   const rules = readGateRules(options.toolCallRules ?? [], (name) => catalog.find(name)?.name ?? name)
@@ -118,7 +118,7 @@ export function collectOfferedDeclarations(
 }
 
 /** For tools that others declare, such as those of MCP servers: their results are kept back by policy. */
-function createSensitiveResultMarker(policy: unknown): (tool: ToolDeclaration) => ToolDeclaration {
+function createSensitiveToolMarker(policy: unknown): (tool: ToolDeclaration) => ToolDeclaration {
   const { sensitive_results } = readToolPolicy(policy ?? {})
   return (tool) => (isToolNamed(sensitive_results, tool) ? { ...tool, sensitive_result: true } : tool)
 }

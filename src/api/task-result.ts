@@ -44,7 +44,10 @@ export function taskResult({ task, messages, outputs }: TaskSnapshot): TaskResul
     run_id: String(runId ?? task.id),
     session_id: String(sessionId ?? task.contextId),
     executor_id: task.agent,
-    status: task.state === 'completed' ? readTaskStatus(own?.['status'], 'succeeded') : statusByTaskState[task.state],
+    status:
+      task.state === 'completed'
+        ? readStatusGivenByExecutor(own?.['status'], 'succeeded')
+        : statusByTaskState[task.state],
     execution_metrics: taskMetrics(task, own?.['execution_metrics'], { in: messages, out: parts }),
     artifact_refs: [...parts.flatMap(toArtifactRefs), ...keepJsonObjects(own?.['artifact_refs'])],
     diagnostics: { ...taskDiagnostics(task), ...jsonObjectOrEmpty(own?.['diagnostics']) },
@@ -63,7 +66,7 @@ export function taskResult({ task, messages, outputs }: TaskSnapshot): TaskResul
 }
 
 /** Upper case and blanks do not matter; what is no end of a task does not count for one that has ended. */
-export function readTaskStatus(given: unknown, known: TaskResult['status']): TaskResult['status'] {
+export function readStatusGivenByExecutor(given: unknown, known: TaskResult['status']): TaskResult['status'] {
   const word = typeof given === 'string' ? given.trim().toLowerCase() : ''
   const status = taskStatuses.find((each) => each === word)
   return status === undefined || ['queued', 'running', 'cancelling'].includes(status) ? known : status

@@ -32,7 +32,7 @@ export function isCanonicalAddress(text: string): boolean {
 }
 
 /** True for a canonical address that an agent of ours may have: a smaller alphabet than the outside world's. */
-export function isHostedAddress(text: string): boolean {
+export function isValidAgentAddress(text: string): boolean {
   const parsed = parseAddress(text)
   return parsed !== undefined && formatAddress(parsed) === text && hostedLocalPattern.test(parsed.local)
 }

@@ -2,7 +2,7 @@
 import type * as z from 'zod'
 import { cleanName, cleanText } from '../lib/clean-text.ts'
 import { isPlainObject } from '../lib/json.ts'
-import { isCanonicalAddress, isHostedAddress } from './address.ts'
+import { isCanonicalAddress, isValidAgentAddress } from './address.ts'
 import { type NormalizedMessage, normalizedMessageSchema } from './message.ts'
 import { maxParts, maxTextLength, partParserFor } from './parts.ts'
 
@@ -51,7 +51,7 @@ export function validateMessage(input: unknown, scope: ValidationScope): Message
 }
 
 function findSemanticFault(message: NormalizedMessage, scope: ValidationScope): MessageValidation | undefined {
-  if (!isHostedAddress(message.recipient)) return invalidMessage('NM_RECIPIENT_INVALID', 'recipient')
+  if (!isValidAgentAddress(message.recipient)) return invalidMessage('NM_RECIPIENT_INVALID', 'recipient')
   if (!isCanonicalAddress(message.sender.address)) return invalidMessage('NM_SENDER_ADDRESS_INVALID', 'sender.address')
   const { auth_method, verified, identities = [] } = message.sender
   if (auth_method === 'none' && (verified || identities.length > 0))

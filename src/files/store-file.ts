@@ -55,7 +55,7 @@ function findUploadRejection(
 ): FileRejection | undefined {
   const fault = body.fault()
   if (fault?.kind === 'broken') throw fault.error
-  if (fault?.kind === 'too_large') return rejectTooLarge(limits.maxBytes)
+  if (fault?.kind === 'too_large') return tooLargeRejection(limits.maxBytes)
   if (body.head.length === 0) return rejectFile('SU_EMPTY')
   return isTypePlausible(declaredMime, mimeType) ? undefined : rejectFile('SU_MIME')
 }
@@ -82,7 +82,7 @@ export async function storeMeasuredBody(
     await body.cancel()
     await discardUpload(deps, written)
     const fault = body.fault()
-    if (fault?.kind === 'too_large') return rejectTooLarge(limits.maxBytes)
+    if (fault?.kind === 'too_large') return tooLargeRejection(limits.maxBytes)
     throw fault?.error ?? error
   }
   // A commit whose answer is lost may have happened: from here on the object is the sweeper's to judge.
@@ -120,7 +120,7 @@ async function discardUpload({ attachments, blobs, log }: StoreDeps, { blobId, p
   }
 }
 
-function rejectTooLarge(maxBytes: number): FileRejection {
+function tooLargeRejection(maxBytes: number): FileRejection {
   return rejectFile('SU_TOO_LARGE', `send a file of at most ${Math.floor((maxBytes / 1024 / 1024) * 10) / 10} MiB`)
 }
 

@@ -137,7 +137,7 @@ async function runCalledAgent(
   const output: CalleeOutput = { said: [], lines: [], usage: {} }
   const kept: Envelope[] = []
   const path = [...asker.path, callee.slug]
-  const openCalleeContext = (prefix: string, settles?: string): AgentContext => {
+  const createCalleeRunContext = (prefix: string, settles?: string): AgentContext => {
     const own = createCalleeContext(call, asker, {
       ...asked,
       prefix,
@@ -150,7 +150,7 @@ async function runCalledAgent(
     const stepPrefix = `${asker.stepPrefix}${prefix}`
     return { ...own, agents: createAgentCalls(call, { context: own, chain, path, stepPrefix, kept }) }
   }
-  let reply = normalizeAgentReply(await callee.run(message, openCalleeContext(prefix)), facts)
+  let reply = normalizeAgentReply(await callee.run(message, createCalleeRunContext(prefix)), facts)
   // A decision is found where it was asked for, and the agent that was asked goes on from there as an agent of its own would in a later turn.
   for (let part = 1; ; part += 1) {
     const wanted = takeNextWantedApproval(call, waits)
@@ -159,7 +159,7 @@ async function runCalledAgent(
     const decided = call.questions.decided(key)
     if (decided === undefined) throw call.questions.ask(key, wanted.wish, wanted.asked)
     // What it does now has names of its own: the same call once more is another call.
-    const context = openCalleeContext(`${prefix}~${part}/`, decided.id)
+    const context = createCalleeRunContext(`${prefix}~${part}/`, decided.id)
     output.lines.push(...transcriptLinesOfReply(reply, context, message.received_at))
     const transcript = [...context.transcript, userEnvelope(message, { runId: context.runId }), ...output.lines]
     const history = transcript.map(toHistoricalMessage).filter((turn) => turn !== undefined)

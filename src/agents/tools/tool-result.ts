@@ -116,11 +116,11 @@ export function normalizeCitations(value: unknown): readonly Fields[] {
 function normalizeCitation(value: unknown): Fields {
   const given = toJson(value)
   if (!isPlainObject(given)) return {}
-  const entries = Object.entries(given).map(([key, field]) => [key, citationField(key, field)] as const)
+  const entries = Object.entries(given).map(([key, field]) => [key, normalizeCitationField(key, field)] as const)
   return Object.fromEntries(entries.filter(([, field]) => field !== undefined))
 }
 
-function citationField(key: string, value: unknown): unknown {
+function normalizeCitationField(key: string, value: unknown): unknown {
   if (textKeys.includes(key) || key === 'restriction_reason') return trimmedText(citationText(value))
   if (key === 'score') return citationScore(value)
   if (key === 'access_status') return accessStatuses.includes(value) ? value : undefined

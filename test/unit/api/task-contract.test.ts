@@ -1,7 +1,7 @@
 // The contract of tasks as data (W-01 to W-03): what is asked, who fits, what an executor may say.
 import { describe, expect, test } from 'vitest'
 import { orderFittingTargets, type Placement, readTaskInput } from '../../../src/api/task-input.ts'
-import { readTaskMetrics, readTaskStatus } from '../../../src/api/task-result.ts'
+import { readStatusGivenByExecutor, readTaskMetrics } from '../../../src/api/task-result.ts'
 
 const newId = () => 'made'
 
@@ -62,7 +62,7 @@ describe('W-03 what an executor says', () => {
     ['done', 'succeeded'],
     [7, 'succeeded'],
   ])('the status %j of a task that has ended is %s', (given, status) => {
-    expect(readTaskStatus(given, 'succeeded')).toBe(status)
+    expect(readStatusGivenByExecutor(given, 'succeeded')).toBe(status)
   })
 
   test('measures that are none are dropped', () => {

@@ -1,7 +1,7 @@
 // One address space for people, agents and services.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { displayAddress, isCanonicalAddress, isHostedAddress } from '../../../src/contract/address.ts'
+import { displayAddress, isCanonicalAddress, isValidAgentAddress } from '../../../src/contract/address.ts'
 import { formatAddress, parseAddress } from '../../../src/contract/index.ts'
 import { scaled } from '../../setup/scale.ts'
 
@@ -68,16 +68,16 @@ describe('an address is refused', () => {
   ]
   test.each(cases)('$id $text', ({ text }) => {
     expect(parseAddress(text)).toBeUndefined()
-    expect(isHostedAddress(text)).toBe(false)
+    expect(isValidAgentAddress(text)).toBe(false)
   })
 })
 
 describe('an address of our own', () => {
   test('AD-06 has at most 64 characters of a small alphabet', () => {
-    expect(isHostedAddress(`@${'a'.repeat(64)}@verse8.io`)).toBe(true)
-    expect(isHostedAddress('@sales.bot_2-eu@verse8.io')).toBe(true)
-    expect(isHostedAddress('@sales+eu@verse8.io')).toBe(false)
-    expect(isHostedAddress('sales@verse8.io')).toBe(false)
+    expect(isValidAgentAddress(`@${'a'.repeat(64)}@verse8.io`)).toBe(true)
+    expect(isValidAgentAddress('@sales.bot_2-eu@verse8.io')).toBe(true)
+    expect(isValidAgentAddress('@sales+eu@verse8.io')).toBe(false)
+    expect(isValidAgentAddress('sales@verse8.io')).toBe(false)
   })
 })
 
