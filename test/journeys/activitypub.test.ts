@@ -177,7 +177,8 @@ describeOnDatabase('the fediverse', (database) => {
   test('AP-108 whoever blocks an agent gets nothing more from it, until they undo it', async () => {
     const { gateway, inbox, actor } = await start()
     const block = { id: `${alice.id}#block/1`, type: 'Block', actor: alice.id, object: actor('demo') }
-    alice.answer(503)
+    // Not 503: after five of those in a row its server is left alone for minutes.
+    alice.answer(429)
     await alice.post(inbox('demo'), aMention(alice, actor('demo'), 'hello'))
     await settleUntil(gateway, () => alice.received.length > 0)
     await alice.post(inbox('demo'), block)
