@@ -56,11 +56,11 @@ const connect: ChannelCommand = {
       id,
       made === undefined ? flagsToVariables(flags) : { [secretName]: made },
     )
-    await callBotApiOrConflict(bench, 'getMe', () => bench.api.getMe())
+    await callBotApiOrThrowConflict(bench, 'getMe', () => bench.api.getMe())
     const url =
       bench.settings.mode === 'polling' ? undefined : requireWebhookUrl(textFlag(flags, 'url') ?? bench.publicUrl, id)
     await setOrDeleteWebhook(bench, url)
-    await callBotApiOrConflict(bench, 'setMyCommands', () => bench.api.setMyCommands(commandMenu))
+    await callBotApiOrThrowConflict(bench, 'setMyCommands', () => bench.api.setMyCommands(commandMenu))
     const report = await checkBot(bench, url)
     const notes = [
       ...(made === undefined ? [] : [`Put this into the gateway's environment and restart it: ${secretName}=${made}`]),
@@ -101,12 +101,12 @@ async function checkBot({ api, settings }: BotSession, expectedUrl: string | und
 async function setOrDeleteWebhook(bench: BotSession, url: string | undefined): Promise<void> {
   const { api, settings } = bench
   if (url === undefined) {
-    await callBotApiOrConflict(bench, 'deleteWebhook', () => api.deleteWebhook({ drop_pending_updates: false }))
+    await callBotApiOrThrowConflict(bench, 'deleteWebhook', () => api.deleteWebhook({ drop_pending_updates: false }))
     return
   }
   const [first] = settings.webhookSecret
   const secret_token = first?.reveal() ?? ''
-  await callBotApiOrConflict(bench, 'setWebhook', () =>
+  await callBotApiOrThrowConflict(bench, 'setWebhook', () =>
     api.setWebhook(url, { secret_token, allowed_updates: allowedUpdates }),
   )
 }
@@ -365,7 +365,7 @@ async function openBotSession(
   return { api: createBotApi(settings, context), settings, publicUrl: found.publicUrl }
 }
 
-async function callBotApiOrConflict<T>(
+async function callBotApiOrThrowConflict<T>(
   { settings }: Pick<BotSession, 'settings'>,
   what: string,
   call: () => Promise<T>,

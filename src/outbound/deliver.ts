@@ -198,7 +198,7 @@ function applyQuestionOutcome(adapter: Adapter, lane: HeldSendLane, call: OpenCa
     const outcome = renderOutcomeCall(adapter, lane, call)
     return outcome === undefined ? call : { ...call, call: outcome, liveReference: vendorId }
   }
-  return question === null || question.otherwise === null || !isCallUnsent(call)
+  return question === null || question.otherwise === null || !isCallStillQueued(call)
     ? call
     : { ...call, call: question.otherwise }
 }
@@ -215,7 +215,7 @@ function toPrivateWelcomeCall(adapter: Adapter, lane: HeldSendLane, claimed: Ope
   return call === undefined ? undefined : { ...claimed, call }
 }
 
-function isCallUnsent({ state }: OpenCall): boolean {
+function isCallStillQueued({ state }: OpenCall): boolean {
   return state === 'queued' || state === 'retry'
 }
 
@@ -297,7 +297,7 @@ async function settleWithoutSending(
   if (call.isExpired) return settleDead(call, 'expired')
   if (call.question !== null && call.question.outcomes !== null) {
     if (call.vendorId !== null && call.liveReference === null) return settleOutcomeEdit(settleDead(call, 'no_outcome'))
-    if (call.vendorId === null && call.question.otherwise === null && isCallUnsent(call))
+    if (call.vendorId === null && call.question.otherwise === null && isCallStillQueued(call))
       return settleAsQuestionDecided(call)
   }
   // Without the message it would edit it were a second one.

@@ -200,7 +200,7 @@ type UnfinishedCall = { readonly prefix: string; readonly opened: unknown; reado
 
 /** What was asked and not answered; the steps of one call share what stands before their names. */
 function listUnfinishedCalls(steps: Steps): readonly UnfinishedCall[] {
-  const prefixes = [...new Set(steps.map(({ step }) => readStepPrefix(step)))]
+  const prefixes = [...new Set(steps.map(({ step }) => stepNameUpToLastSlash(step)))]
   return prefixes.flatMap((prefix) => {
     const findRemoteStep = (name: string) => steps.find(({ step }) => step.startsWith(`${prefix}remote ${name}`))
     const [opened, asked, answer] = ['agent', 'message', 'answer'].map(findRemoteStep)
@@ -211,7 +211,7 @@ function listUnfinishedCalls(steps: Steps): readonly UnfinishedCall[] {
   })
 }
 
-function readStepPrefix(step: string): string {
+function stepNameUpToLastSlash(step: string): string {
   return step.slice(0, step.lastIndexOf('/') + 1)
 }
 

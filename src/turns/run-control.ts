@@ -113,7 +113,7 @@ export function openRunControl(deps: TurnServices, ready: TurnContext): RunContr
     if (stoppedBy !== null) abortRunAsStopped(stoppedBy)
     else if (hasWaiting && busy === 'interrupt') interruptForOwnersMessage().catch(() => {})
     else if (hasWaiting && busy !== 'interrupt') {
-      acknowledge ??= createWaitingMessageNotifier(deps, ready, { busy, isMarking, emit: openRecorder().emit })
+      acknowledge ??= createWaitingSenderNotifier(deps, ready, { busy, isMarking, emit: openRecorder().emit })
       acknowledge()
     }
   })
@@ -225,7 +225,7 @@ const firstOrdinal = 1_000
  * task for each, and clients that watch the run are told once. No answer, and no harm in a second mark after a take-over. A command that
  * starts afresh is answered by nothing else until the run is over: the sender of the first one is told in words, by a row of its own.
  */
-function createWaitingMessageNotifier(
+function createWaitingSenderNotifier(
   deps: TurnServices,
   ready: TurnContext,
   how: { readonly busy: 'queue' | 'steer'; readonly isMarking: boolean; readonly emit: RunRecorder['emit'] },

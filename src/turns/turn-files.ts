@@ -379,15 +379,15 @@ async function storeFetchedFile({ deps, signal }: FetchContext, file: IncomingFi
 
 function sleepOrAbort(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const rejectSleep = (): void => {
+    const clearTimerAndRejectSleep = (): void => {
       clearTimeout(timer)
       reject(signal.reason)
     }
     const timer = setTimeout(() => {
-      signal.removeEventListener('abort', rejectSleep)
+      signal.removeEventListener('abort', clearTimerAndRejectSleep)
       resolve()
     }, ms)
-    signal.addEventListener('abort', rejectSleep, { once: true })
-    if (signal.aborted) rejectSleep()
+    signal.addEventListener('abort', clearTimerAndRejectSleep, { once: true })
+    if (signal.aborted) clearTimerAndRejectSleep()
   })
 }

@@ -82,7 +82,7 @@ async function fetchAnnouncedNote(
   const { remote } = deps
   // One after the other: while a server does not answer, its actors must not be cached as absent for five minutes.
   const found = await remote.post(id, iriHost(gated.signer.id))
-  if (found.kind !== 'found' && isPostDenied(found)) return unprovenAnnounce('origin_disagrees')
+  if (found.kind !== 'found' && isPostDisownedByItsServer(found)) return unprovenAnnounce('origin_disagrees')
   if (found.kind !== 'found') return retryOrRejectAnnounce(deps, gated, found, 'origin_unavailable')
   const author = await remote.actor(actor)
   if (author.kind !== 'found') return retryOrRejectAnnounce(deps, gated, author, 'author_unavailable')
@@ -132,7 +132,7 @@ function activityTime({ published, inner }: ReadActivity): string | undefined {
 }
 
 /** Its server says that there is no such post, or shows another under its name. */
-function isPostDenied(absent: Absent): boolean {
+function isPostDisownedByItsServer(absent: Absent): boolean {
   return absent.kind === 'gone' || (absent.kind === 'refused' && absent.reason === 'wrong_id')
 }
 
