@@ -128,8 +128,9 @@ async function receiveAndAwaitTurnResult(deps: AppDeps, at: GatewayConnection, c
   if (refusal !== undefined || received.kind !== 'stored') return answerToResponse(refusal ?? webhookAnswer(received))
   const first = received.acceptances[0]
   const { bytes, headers } = rawRequest
-  const keepStreamOpen = (until: Promise<void>): void => deps.keepOpen?.(until)
-  const stream = first && (await at.adapter.follow?.({ acceptance: first, bytes, headers, keepOpen: keepStreamOpen }))
+  const keepProcessAliveUntil = (until: Promise<void>): void => deps.keepOpen?.(until)
+  const stream =
+    first && (await at.adapter.follow?.({ acceptance: first, bytes, headers, keepOpen: keepProcessAliveUntil }))
   if (stream !== undefined) return stream
   const ids = received.acceptances.flatMap((each) => ('inboxId' in each ? [each.inboxId] : []))
   const [result, ...others] = await Promise.all(ids.map((id) => deps.gateway.watch(id, deps.watchMs)))

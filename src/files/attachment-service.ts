@@ -121,7 +121,7 @@ export type UploadSlots = { readonly run: <Result>(work: () => Promise<Result>) 
 function createUploadSlots(maxRunning: number, maxWaiting: number): UploadSlots {
   const waiting: (() => void)[] = []
   let running = 0
-  const enterUploadSlot = async (): Promise<void> => {
+  const waitForUploadSlot = async (): Promise<void> => {
     if (running < maxRunning) {
       running += 1
       return
@@ -141,7 +141,7 @@ function createUploadSlots(maxRunning: number, maxWaiting: number): UploadSlots 
   }
   return {
     async run(work) {
-      await enterUploadSlot()
+      await waitForUploadSlot()
       try {
         return await work()
       } finally {

@@ -58,7 +58,7 @@ async function readMailContent(
     const raw = action?.encoding === 'BASE64' ? bytesFromBase64(content) : new TextEncoder().encode(content)
     return raw === undefined
       ? rejectedContent('unreadable_content', 'publish the mail as UTF-8 or Base64')
-      : fetchedMailWithinLimit(raw, deps)
+      : refuseFetchedMailOverLimit(raw, deps)
   }
   const { bucketName: bucket, objectKey: key } = action ?? {}
   if (bucket === undefined || key === undefined)
@@ -68,7 +68,7 @@ async function readMailContent(
     : fetchFromBucket(s3, deps, { bucket, key })
 }
 
-function fetchedMailWithinLimit(raw: Uint8Array, { maxBytes }: Pick<SesDeps, 'maxBytes'>): FetchedContent {
+function refuseFetchedMailOverLimit(raw: Uint8Array, { maxBytes }: Pick<SesDeps, 'maxBytes'>): FetchedContent {
   return raw.byteLength > maxBytes ? mailTooLarge : { kind: 'fetched', raw }
 }
 
